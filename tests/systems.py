@@ -85,7 +85,8 @@ def untrained_run(folder: Path, seed: int = 19, **sections: dict[str, object]) -
     model = compiled_model(run)
     rng = np.random.default_rng(seed)
     for weight in model.weights:
-        weight.assign(weight + rng.normal(scale=0.3, size=weight.shape))
+        value = weight + rng.normal(scale=0.3, size=weight.shape)
+        weight.assign(weight.constraint(value) if weight.constraint else value)
     save_checkpoint(run.checkpoint(1), model, TrainingState(step=1))
     return run
 

@@ -104,7 +104,7 @@ def test_what_cannot_be_imported_is_named(
     bundle = tiny_bundle("float32")
     done = nmt("import", bundle, "--source", "de", cwd=tmp_path)
     assert done.code == 2
-    assert done.message.endswith("are for models from Hugging Face")
+    assert done.message.endswith("are for models of Marian and from Hugging Face")
     done = nmt("import", bundle, "--dev", "dev", cwd=tmp_path)
     assert done.message == (
         "nmt: dev.xx: no such file; give a PREFIX: the text is in PREFIX.xx and PREFIX.yy"

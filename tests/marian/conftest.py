@@ -1,16 +1,28 @@
-"""Models that Marian trains (pymarian), and runs and exports of them."""
+"""Models that Marian trains (pymarian), and small untrained runs and their exports."""
 
 import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
+import numpy as np
 import pytest
 import sentencepiece
+import yaml
 
 from nmt_cli.data.corpus import read_corpus
+from nmt_cli.export.exporter import ExportOptions
+from nmt_cli.export.importing.marian import import_marian
+from nmt_cli.export.marian import files, firefox, folder
+from nmt_cli.export.trained import TrainedModel
 from nmt_cli.recipe.config import DataConfig
+from nmt_cli.training.checkpoint import inference_weights, read_checkpoint
+from nmt_cli.training.run import Run
+from tests.conftest import Once
+from tests.systems import untrained_run
 
 SSRU = "--dec-cell ssru --transformer-decoder-autoreg rnn"
 PRE = "--transformer-preprocess n --transformer-postprocess da"
@@ -33,6 +45,81 @@ TRAINING = (
     "--lr-warmup 100 --optimizer-params 0.9 0.98 1e-9 --clip-norm 1 --cpu-threads 1 --seed 7 "
     "--max-length 60 --workspace 512 --quiet"
 )
+
+LINES = ["Onde fica a farmácia?", "12 kg de pão ☃", ""]
+DATA = {"source": "pt", "target": "en", "train": ["phrasebook:test"]}
+MARIAN = {"norm": "post", "start": "zero", "positions": "marian", "output_bias": True}
+# Untrained runs. Without padding and START, no vocabulary has a multiple of 8.
+SMALL: dict[str, dict[str, Any]] = {
+    "ssru": {
+        "model": {**MARIAN, "decoder": "ssru", "encoder_layers": 2},
+        "tokenizer": {"vocab_size": 403},
+    },
+    "separate": {
+        "model": {**MARIAN, "embeddings": "target-softmax", "activation": "swish"},
+        "tokenizer": {"vocab_size": 371, "joint": False},
+    },
+}
+
+
+@pytest.fixture(scope="session")
+def small(once: Once) -> Callable[[str], Run]:
+    """A function that makes a small run of the phrasebook once."""
+
+    def make(name: str) -> Run:
+        folder = once(f"marian-{name}", lambda work: untrained_run(work, data=DATA, **SMALL[name]))
+        return Run.open(folder / "run")
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def written(once: Once, small: Callable[[str], Run]) -> Callable[..., Path]:
+    """A function that exports a small run once, unverified: for Marian, or for Firefox."""
+
+    def make(name: str, for_firefox: bool = False) -> Path:
+        place = f"marian-{name}-{'firefox' if for_firefox else 'folder'}"
+        return once(place, lambda work: export(small(name), work / "pt-en", for_firefox)) / "pt-en"
+
+    return make
+
+
+def export(run: Run, output: Path, for_firefox: bool) -> None:
+    """Export a run, unverified, to a new folder; with a shortlist if its data is there."""
+    prepared = run.folder.parent / "prepared"
+    shortlist = for_firefox and prepared.exists()
+    options = ExportOptions(checkpoint=run.preferred, shortlist=shortlist, prepared=prepared)
+    output.mkdir()
+    with mock.patch("nmt_cli.export.onnx.bundle.CALIBRATION_PAIRS", 3):
+        (firefox if for_firefox else folder).write(TrainedModel.open(run, options), options, output)
+
+
+def weights_of(run: Run) -> dict[str, Any]:
+    """Return the weights of a run, by path."""
+    arrays = inference_weights(read_checkpoint(run.preferred)[0])
+    return {name.removeprefix("weights/"): array for name, array in arrays.items()}
+
+
+def again(path: Path, output: Path) -> Run:
+    """Import what was exported, without changes."""
+    return Run.open(import_marian(path, output, suppress_unknown=False))
+
+
+def change(model: Path, **changes: Any) -> None:
+    """Change tensors of a .npz file, or remove them with None."""
+    with np.load(model) as archive:
+        tensors = {name: archive[name] for name in archive} | changes
+    kept = {name: tensor for name, tensor in tensors.items() if tensor is not None}
+    with model.open("wb") as stream:
+        np.savez(stream, **kept)
+
+
+def set_settings(model: Path, **changes: Any) -> None:
+    """Change settings of a .npz file; names have _ in place of -."""
+    with np.load(model) as archive:
+        settings = yaml.safe_load(archive[files.SETTINGS].tobytes().rstrip(b"\0"))
+    settings |= {name.replace("_", "-"): value for name, value in changes.items()}
+    change(model, **{files.SETTINGS: files.settings_text(settings)})
 
 
 @dataclass(frozen=True)

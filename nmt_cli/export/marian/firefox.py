@@ -16,6 +16,7 @@ import numpy as np
 from nmt_cli.bundle import DECODER, ENCODER
 from nmt_cli.bundle.manifest import Verification
 from nmt_cli.data.lexicon import learn_translations
+from nmt_cli.errors import ModelError
 from nmt_cli.export.exporter import ExportOptions
 from nmt_cli.export.marian import files
 from nmt_cli.export.marian.folder import (
@@ -69,6 +70,9 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
         f"model.embeddings = '{config.embeddings}'": not config.ties_softmax,
     }
     tensors, settings = convert(trained, "Firefox's engine", absent)
+    if not trained.held_out[0]:
+        reason = f"{trained.run.folder}: has no held-out text, on which activations are measured"
+        raise ModelError(reason, "import the model again with `dev`")
     names = file_names(trained)
     files.write_bin(folder / names["model"], tensors | _alphas(trained), settings)
     write_vocabularies(trained, folder, names["vocabulary"], names["source"], names["target"])

@@ -200,5 +200,9 @@ def _model(model: Any) -> bytes:
     spec = result.trainer_spec
     spec.eos_id, spec.unk_id, spec.pad_id, spec.bos_id = 0, 1, -1, -1
     end.piece, unknown.piece = spec.eos_piece, spec.unk_piece = "</s>", "<unk>"
+    # As SentencePiece writes it, so that an imported vocabulary has the same bytes again.
+    end.score = unknown.score = 0.0
+    spec.ClearField("pad_piece")
+    spec.ClearField("bos_piece")
     spec.vocab_size = len(result.pieces)
     return bytes(result.SerializeToString())
