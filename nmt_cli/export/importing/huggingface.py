@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nmt_cli.errors import ModelError, OptionError, ResourceError, first_line
 from nmt_cli.export.huggingface import files
-from nmt_cli.export.importing.runs import Shapes, Weights, write_run
+from nmt_cli.export.importing.runs import Shapes, Weights, naming_pointers, write_run
 from nmt_cli.export.importing.vocabulary import Vocabulary, tokenizer_table, write_tokenizers
 from nmt_cli.recipe.model import SUPPRESSED
 from nmt_cli.recipe.reading import recipe_from
@@ -23,6 +23,7 @@ from nmt_cli.text.sentence_piece import read_spm
 TORCH = "pytorch_model.bin"
 
 
+@naming_pointers()
 def import_huggingface(
     folder: Path,
     output: Path | None = None,

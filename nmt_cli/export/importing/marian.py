@@ -4,6 +4,7 @@ The decoder starts from zeros, and vocabularies have no padding: the run's START
 of zeros and no probability (model.start = "zero").
 """
 
+import os
 import re
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -13,27 +14,38 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import msgspec
 import numpy as np
-import yaml
 from numpy.typing import NDArray
 from sentencepiece import sentencepiece_model_pb2
 
-from nmt_cli.errors import ModelError, OptionError, first_line
-from nmt_cli.export.importing.runs import Shapes, Weights, write_run
+from nmt_cli.errors import ModelError, NmtError, OptionError, first_line
+from nmt_cli.export.importing.runs import Shapes, Weights, naming_pointers, write_run
 from nmt_cli.export.importing.vocabulary import Vocabulary, tokenizer_table, write_tokenizers
 from nmt_cli.export.marian import files
 from nmt_cli.files import read_limited
-from nmt_cli.recipe.model import SUPPRESSED
+from nmt_cli.recipe.config import DataConfig
+from nmt_cli.recipe.model import SUPPRESSED, BeamSize, Penalty
 from nmt_cli.recipe.reading import recipe_from
 from nmt_cli.text.sentence_piece import read_spm
 from nmt_cli.text.tokenizer import UNK_ID
 
 _UNKNOWN = sentencepiece_model_pb2.ModelProto.SentencePiece.UNKNOWN
-# Bytes of a vocabulary or of settings.
-_LIMIT = 64 << 20
+_MAX_VOCABULARY = 16 << 20  # bytes
+_MAX_FILES = 1000  # in an archive
 # The pair in the name of a file of Firefox, e.g. model.enes.intgemm.alphas.bin, or of a folder.
 _FILE = re.compile(r"model\.([a-z]{2,3})([a-z]{2})\..+")
-_FOLDER = re.compile(r"(?:.+[-_.])?([A-Za-z]{2,3}(?:_[A-Za-z]+)?)-([A-Za-z]{2,3}(?:_[A-Za-z]+)?)")
+_CODE = "([A-Za-z]{2,3}(?:_[A-Z][A-Za-z]+)?)"
+_FOLDER = re.compile(f"(?:.+?[-_.])??{_CODE}-{_CODE}")
+
+
+class DecoderConfig(msgspec.Struct, frozen=True, rename="kebab"):
+    """What decoder.yml may have."""
+
+    models: list[str] = []
+    vocabs: list[str] = []
+    beam_size: BeamSize | None = None
+    normalize: Penalty = 0.0
 
 
 @dataclass(frozen=True)
@@ -42,12 +54,11 @@ class MarianFiles:
 
     Attributes:
         vocabularies: of source and target: .spm, or .yml beside source.spm and target.spm.
-        decoding: the content of decoder.yml; empty without one.
     """
 
     model: Path
     vocabularies: tuple[Path, Path]
-    decoding: dict[str, Any]
+    decoding: DecoderConfig
 
     @classmethod
     def find(cls, path: Path) -> "MarianFiles":
@@ -57,19 +68,22 @@ class MarianFiles:
         if not path.is_dir():
             own = ("decoder.yml", f"{path.name}.decoder.yml")
             configs = [each for each in configs if each.name in own]
-        decoding = _read_yaml(configs[0]) if configs else {}
-        given = decoding.get("models") or []
+        decoding = _read_decoder(configs[0]) if configs else DecoderConfig()
         if path.is_dir():
-            found = [_beside(folder, name) for name in given] or _models(folder)
+            found = [_beside(folder, name) for name in decoding.models] or _models(folder)
             if len(found) != 1:
+                _refuse_packed(folder)
                 names = ", ".join(each.name for each in found) or "none"
                 hint = "give the .npz or .bin file itself"
                 raise ModelError(f"{folder}: one model of Marian is expected, found {names}", hint)
             (path,) = found
-        listed = [_beside(folder, name) for name in decoding.get("vocabs") or []]
+        elif path.suffix == ".gz":
+            _refuse_packed(folder)
+        listed = [_beside(folder, name) for name in decoding.vocabs]
         return cls(path, _two(listed or _vocabularies(folder), folder), decoding)
 
 
+@naming_pointers()
 def import_marian(
     path: Path,
     output: Path | None = None,
@@ -97,15 +111,20 @@ def import_marian(
         over_vocabulary = _over_vocabulary(tensors, config, (source, target), found.model)
         if suppress_unknown:
             over_vocabulary["target_embedding/bias"][UNK_ID] = SUPPRESSED  # logits/bias, too
-        positions = 0
-        if files.POSITIONS in tensors:  # they are learned
-            over_vocabulary["positions/table"] = tensors[files.POSITIONS]
-            positions = len(tensors[files.POSITIONS])
         name, *codes = _names(path, found.model, languages)
+        data: dict[str, Any] = {"source": codes[0], "target": codes[1]}
+        positions = 0
+        if config.transformer_train_position_embeddings or files.POSITIONS in tensors:
+            values = tensors.get(files.POSITIONS, np.empty(0))
+            positions = max(1, values.size // config.dim_emb)
+            shape = positions, config.dim_emb
+            table = files.tensor_of(tensors, files.POSITIONS, shape, found.model)
+            over_vocabulary["positions/table"] = table
+            data["max_tokens"] = min(DataConfig.max_tokens, positions)
         joint = source == target and config.embeddings in ("all", "source-target")
         tree = {
             "name": name,
-            "data": {"source": codes[0], "target": codes[1]},
+            "data": data,
             "tokenizer": tokenizer_table(models[0], source, joint),
             "model": config.model_table(positions),
             "decoding": _decoding(found.decoding, config, positions - 2 if positions else 512),
@@ -125,12 +144,12 @@ def import_marian(
         )
 
 
-def _decoding(given: dict[str, Any], config: files.MarianConfig, longest: int) -> dict[str, Any]:
+def _decoding(given: DecoderConfig, config: files.MarianConfig, longest: int) -> dict[str, Any]:
     """Return the recipe's [decoding] table, given the content of decoder.yml."""
     return {
-        "beam_size": given.get("beam-size", 1 if config.decoder == "ssru" else 4),
+        "beam_size": given.beam_size or (1 if config.decoder == "ssru" else 4),
         # Marian divides by length ** penalty; with ours, 1 is closest to its 1.
-        "length_penalty": float(given.get("normalize") or 0),
+        "length_penalty": given.normalize,
         "length_ratio": 3.0,  # its default, max-length-factor
         "max_length": longest,
         "max_source": longest,
@@ -148,14 +167,19 @@ def _unpacked(path: Path) -> Iterator[Path]:
     with TemporaryDirectory(prefix="nmt-marian-") as folder:
         try:
             with zipfile.ZipFile(path) as archive:
-                size = sum(entry.file_size for entry in archive.infolist())
-                if size > 8 * path.stat().st_size:
-                    raise ValueError(f"unpacks to {size:,} bytes")
+                entries = archive.infolist()
+                size = sum(entry.file_size for entry in entries)
+                if size > 8 * path.stat().st_size or len(entries) > _MAX_FILES:
+                    raise ValueError(f"unpacks to {len(entries):,} files of {size:,} bytes")
                 archive.extractall(folder)
-        except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError) as error:
-            raise ModelError(f"{path}: not an archive, or damaged ({first_line(error)})") from None
+        except Exception as error:  # zipfile raises many kinds for damaged files
+            reason = f"{path}: not an archive, or damaged ({first_line(error)})"
+            raise ModelError(reason, "copy it again") from None
         inner = [each for each in Path(folder).iterdir() if each.is_dir()]
-        yield inner[0] if len(inner) == 1 and not _models(Path(folder)) else Path(folder)
+        try:
+            yield inner[0] if len(inner) == 1 and not _models(Path(folder)) else Path(folder)
+        except NmtError as error:
+            raise type(error)(error.message.replace(folder, str(path)), error.hint) from None
 
 
 def _models(folder: Path) -> list[Path]:
@@ -183,30 +207,40 @@ def _vocabularies(folder: Path) -> list[Path]:
 
 def _two(vocabularies: Sequence[Path], folder: Path) -> tuple[Path, Path]:
     if len(vocabularies) not in (1, 2):
+        _refuse_packed(folder)
         hint = "put vocab.spm, or srcvocab.spm and trgvocab.spm, or decoder.yml, beside the model"
-        raise ModelError(f"{folder}: has not the vocabularies of one pair of languages", hint)
+        raise ModelError(f"{folder}: has no vocabularies, or those of several models", hint)
     return vocabularies[0], vocabularies[-1]
 
 
-def _beside(folder: Path, name: Any) -> Path:
+def _refuse_packed(folder: Path) -> None:
+    if packed := sorted(folder.glob("*.gz")):
+        hint = f"unpack the files of the model: gunzip {folder}/*.gz"
+        raise ModelError(f"{packed[0]}: is packed with gzip", hint)
+
+
+def _beside(folder: Path, name: str) -> Path:
     """Return a file that decoder.yml names, maybe by its path on another machine."""
-    for path in (folder / str(name), folder / Path(str(name)).name, Path(str(name))):
-        if path.is_file():
+    for path in (folder / name, folder / Path(name).name, Path(name)):
+        if os.path.isfile(path):  # also where the name is too long for a file
             return path
-    raise ModelError(f"{folder}: has no {Path(str(name)).name}, which decoder.yml names")
+    _refuse_packed(folder)
+    raise ModelError(f"{folder}: has no {Path(name).name[:99]!r}, which decoder.yml names")
 
 
-def _read_yaml(path: Path, as_text: bool = False) -> dict[str, Any]:
-    """Read a mapping; as text, words like "yes" and numbers are not converted."""
-    name = "BaseLoader" if as_text else "SafeLoader"
-    loader = getattr(yaml, f"C{name}", getattr(yaml, name))
+def _read_yaml(path: Path, limit: int, loader: str) -> Any:
     try:
-        content = yaml.load(read_limited(path, _LIMIT), loader)
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        return files.parse_yaml(read_limited(path, limit), loader)
+    except (OSError, ValueError) as error:
         raise ModelError(f"{path}: cannot be read as YAML ({first_line(error)})") from None
-    if not isinstance(content, dict):
-        raise ModelError(f"{path}: not a mapping in YAML")
-    return content
+
+
+def _read_decoder(path: Path) -> DecoderConfig:
+    try:
+        content = _read_yaml(path, files.MAX_SETTINGS, "SafeLoader")
+        return msgspec.convert(content, DecoderConfig)
+    except msgspec.ValidationError as error:
+        raise ModelError(f"{path}: {str(error).replace('`', '')}") from None
 
 
 def _read_vocabularies(
@@ -238,9 +272,11 @@ def _read_vocabularies(
 def _listed(path: Path) -> tuple[dict[str, int], int, int]:
     """Return the ids of a list, and those of the unknown and the end token."""
     try:
-        ids = {token: int(number) for token, number in _read_yaml(path, as_text=True).items()}
+        # As text: words like "yes" and numbers are tokens.
+        content = _read_yaml(path, _MAX_VOCABULARY, "BaseLoader")
+        ids = {token: int(number) for token, number in content.items()}
         return ids, ids["<unk>"], ids["</s>"]
-    except (KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, ValueError):
         raise ModelError(f"{path}: not a vocabulary with <unk> and </s>") from None
 
 
@@ -249,7 +285,7 @@ def _pieces(model: Any, path: Path) -> tuple[dict[str, int], int, int]:
     ids = {piece.piece: number for number, piece in enumerate(model.pieces)}
     unknown = [number for number, piece in enumerate(model.pieces) if piece.type == _UNKNOWN]
     end = model.trainer_spec.eos_id
-    if len(unknown) != 1 or not 0 <= end < len(model.pieces):
+    if len(unknown) != 1 or not 0 <= end < len(model.pieces) or end in unknown:
         raise ModelError(f"{path}: has no unknown or no end token, which Marian needs")
     return ids, unknown[0], end
 
@@ -317,7 +353,7 @@ def _weights(
         used.update(names)
     extra = sorted(name for name in tensors.keys() - used if not name.endswith(files.ALPHA))
     if extra:
-        reason = f"has {len(extra)} weights that nmt's model lacks, e.g. {extra[0]}"
+        reason = f"has {len(extra)} weights that nmt's model lacks, e.g. {extra[0]!r}"
         raise ModelError(f"{path}: {reason}")
     return weights
 
@@ -326,10 +362,11 @@ def _names(
     path: Path, model: Path, languages: tuple[str | None, str | None]
 ) -> tuple[str, str, str]:
     """Return the run's name and languages."""
-    folder = path.resolve() if path.is_dir() else path.resolve().parent
-    match = _FILE.fullmatch(model.name) or _FOLDER.fullmatch(folder.name)
+    folder = (path if path.is_dir() else path.parent).resolve().name
+    own = path.stem if path.suffix == ".zip" else folder
+    match = _FILE.fullmatch(model.name) or _FOLDER.fullmatch(own) or _FOLDER.fullmatch(folder)
     source, target = languages[0] or (match and match[1]), languages[1] or (match and match[2])
     if not (source and target):
         raise OptionError(f"{path} does not name its languages: give `source` and `target`")
-    name = folder.name.removesuffix(f"{source}-{target}").strip("-_.")
+    name = own.removesuffix(f"{source}-{target}").strip("-_.")
     return name or "marian", source, target

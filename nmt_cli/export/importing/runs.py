@@ -3,7 +3,8 @@
 import logging
 import math
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,13 +21,32 @@ from nmt_cli.errors import ModelError, OutputError
 from nmt_cli.files import locked, replacing_folder
 from nmt_cli.host import import_keras
 from nmt_cli.recipe.config import DataConfig, Recipe
+from nmt_cli.text.tokenizer import load_tokenizers
 from nmt_cli.training import RUN
 from nmt_cli.training.run import Run
 
 Weights = dict[str, NDArray[np.float32]]
 Shapes = Mapping[str, tuple[int, ...]]
 
+# Git stores such a text in place of a large file, and Git LFS replaces it.
+_POINTER = b"version https://git-lfs.github.com/spec/"
+
 logger = logging.getLogger(__name__)
+
+
+@contextmanager
+def naming_pointers() -> Iterator[None]:
+    """Say so where the file that an error begins with is a pointer of Git LFS."""
+    try:
+        yield
+    except ModelError as error:
+        path = Path(error.message.partition(": ")[0])
+        if path.is_file():
+            with path.open("rb") as stream:
+                if stream.read(len(_POINTER)) == _POINTER:
+                    reason = f"{path}: a Git LFS pointer in place of the file"
+                    raise ModelError(reason, "fetch it, e.g. with git lfs pull") from None
+        raise
 
 
 def import_bundle(
@@ -104,6 +124,14 @@ def _weight(tensors: dict[str, Any], name: str, size: int) -> NDArray[np.float32
     return array("_int8") * (array("_factors") / scale.numpy())
 
 
+def _check_tokenizers(folder: Path, imported: Path) -> None:
+    try:
+        load_tokenizers(folder)
+    except ModelError as error:
+        reason = error.message.partition(": ")[2]
+        raise ModelError(f"{imported}: its vocabulary {reason}", error.hint) from None
+
+
 def write_run(
     imported: Path,
     recipe: Recipe,
@@ -139,6 +167,7 @@ def write_run(
             raise OutputError(f"{folder}: a run already exists", "replace it with `force`")
         with replacing_folder(folder, RUN) as work, TemporaryDirectory() as tokenizers:
             write_tokenizers(Path(tokenizers))
+            _check_tokenizers(Path(tokenizers), imported)
             run = Run(*sizes, "", initial=initial or {}, folder=work, recipe=recipe)
             run.write(Path(tokenizers), *held_out)
             import_keras()
@@ -148,6 +177,9 @@ def write_run(
             model = new_model(run)
             values = read_weights({weight.path: tuple(weight.shape) for weight in model.weights})
             for weight in model.weights:
+                if not np.isfinite(values[weight.path]).all():
+                    reason = f"{imported}: the values of {weight.path} are not finite"
+                    raise ModelError(reason, "copy the model again")
                 weight.assign(values[weight.path])
             save_checkpoint(run.best, model, TrainingState())
     logger.info(f"{sizes[1]:,} target tokens, {run.weights:,} weights")

@@ -56,10 +56,10 @@ class Vocabulary:
         tokens = [by_row.get(row, "") for row in rows]
         silent: set[int] = set()
         if start in (-1, pad, unknown, end):  # in nmt, START is a token of its own
-            tokens[START_ID] = next(token for token in ("<s>", "<start>") if token not in ids)
+            tokens[START_ID] = _absent("<s>", ids)
             silent |= {PAD_ID, START_ID}
         if pad == -1:
-            tokens[PAD_ID] = next(token for token in ("<pad>", "<padding>") if token not in ids)
+            tokens[PAD_ID] = _absent("<pad>", ids)
         pieces = [piece.piece for model in models for piece in model.pieces if _has_text(piece)]
         listed = {*ids, *(tag_piece(token) for token in ids if TAG.fullmatch(token))}
         unlisted = [piece for piece in dict.fromkeys(pieces) if piece not in listed]
@@ -115,6 +115,13 @@ def _reordered(model: Any, vocabulary: Vocabulary, source: bool) -> bytes:
     spec.bos_piece, spec.eos_piece = names[START_ID], names[END_ID]
     spec.vocab_size = len(names)
     return result.SerializeToString()
+
+
+def _absent(token: str, ids: Mapping[str, int]) -> str:
+    """Return a token that a vocabulary lacks."""
+    while token in ids:
+        token += "_"
+    return token
 
 
 def _has_text(piece: Any) -> bool:

@@ -8,7 +8,6 @@ its input is multiplied with: the "alphas", QuantMultA.
 
 import math
 import struct
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -52,6 +51,9 @@ _LAYERS = {
 _VERSION, _INT8, _INTGEMM8 = 1, 0x101, 0x4101
 _TYPES = {0x404: "<f4", 0x402: "<f2", 0x408: "<f8", _INT8: "i1", _INTGEMM8: "i1", 0x4102: "<i2"}
 _ALIGNMENT = 256
+_ZIP = b"PK\x03\x04"  # the first bytes of an .npz archive
+MAX_SETTINGS = 1 << 16  # bytes
+_MAX_DEPTH = 9  # of collections in YAML
 _Shape = tuple[int, ...]
 
 
@@ -78,7 +80,7 @@ ALLOWED: dict[str, tuple[Any, ...]] = {
 }
 # Operations before and after sub-layers, on embeddings and at the end, without dropout.
 _NORMS = {
-    ("", "an", "", ""): ("post", False),
+    ("", "an", "", ""): ("post", True),
     ("n", "a", "", ""): ("pre", False),
     ("n", "a", "", "n"): ("pre", True),
 }
@@ -93,7 +95,7 @@ TIED = {
 class MarianConfig(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
     """The settings of a file that decide what its weights mean, with Marian's defaults."""
 
-    dim_emb: int
+    dim_emb: Annotated[int, Meta(ge=2)]
     dim_vocabs: Annotated[list[int], Meta(min_length=2, max_length=2)]
     enc_depth: int
     dec_depth: int
@@ -108,6 +110,7 @@ class MarianConfig(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
     transformer_postprocess: str = "dan"
     transformer_postprocess_emb: str = "d"
     transformer_postprocess_top: str = ""
+    transformer_train_position_embeddings: bool = False
     transformer_disable_position_embeddings: bool = False
     tied_embeddings: bool = False
     tied_embeddings_src: bool = False
@@ -118,9 +121,11 @@ class MarianConfig(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
     def read(cls, text: bytes, where: Path) -> "MarianConfig":
         """Read the settings of a file, which must be of a model that nmt has."""
         try:
-            settings = yaml.safe_load(text)
+            if len(text) > MAX_SETTINGS:
+                raise ValueError(f"{len(text):,} bytes")
+            settings = parse_yaml(text)
             config = msgspec.convert(settings, cls)
-        except (yaml.YAMLError, msgspec.ValidationError, RecursionError, ValueError) as error:
+        except ValueError as error:
             reason = first_line(error).replace("`", "")
             raise ModelError(f"{where}: its settings cannot be read ({reason})") from None
         width = config.transformer_dim_ffn
@@ -228,42 +233,67 @@ def tensor_of(tensors: Tensors, name: str, shape: _Shape, where: Path) -> NDArra
     return tensor
 
 
+def parse_yaml(text: bytes, loader: str = "SafeLoader") -> Any:
+    """Parse YAML by anyone.
+
+    Raises:
+        ValueError: it is not valid, or has aliases or deep collections, which Marian never writes:
+            the first may stand for any amount of text, the second make libyaml crash.
+    """
+    kind, depth = getattr(yaml, f"C{loader}", getattr(yaml, loader)), 0
+    try:
+        for event in yaml.parse(text, kind):
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            if isinstance(event, yaml.AliasEvent) or depth > _MAX_DEPTH:
+                raise ValueError("has aliases, or is nested too deeply")
+        return yaml.load(text, kind)
+    except Exception as error:  # constructors of values raise many kinds
+        raise ValueError(first_line(error)) from None
+
+
+@np.errstate(over="ignore", invalid="ignore")  # values that are not finite are refused later
 def read_model(path: Path) -> tuple[Tensors, MarianConfig]:
     """Read weights, as float32, and settings.
 
     Raises:
         ModelError: the file is not Marian's, is damaged, or has what nmt lacks.
     """
+    if not path.is_file():  # a pipe or a device may have no end
+        raise ModelError(f"{path}: no such file")
     try:
         tensors = _read_npz(path) if path.suffix == ".npz" else _read_bin(path.read_bytes())
         text = tensors.pop(SETTINGS).astype(np.int8).tobytes().rstrip(b"\0")
     except KeyError:
         hint = "give a model file of Marian"
         raise ModelError(f"{path}: has no {SETTINGS}, Marian's settings", hint) from None
-    except FileNotFoundError:
-        raise ModelError(f"{path}: no such file") from None
     except OSError as error:
-        raise ModelError(f"{path}: cannot be read ({first_line(error)})") from None
-    except (ValueError, struct.error, zipfile.BadZipFile, EOFError) as error:
+        raise ModelError(f"{path}: cannot be read ({error.strerror})") from None
+    except Exception as error:  # zipfile and numpy raise many kinds for damaged files
         reason = f"damaged, incomplete, or not a model of Marian ({first_line(error)})"
-        raise ModelError(f"{path}: {reason}") from None
+        raise ModelError(f"{path}: {reason}", "copy it again") from None
     return tensors, MarianConfig.read(text, path)
 
 
 def _read_npz(path: Path) -> Tensors:
+    with path.open("rb") as stream:
+        if stream.read(len(_ZIP)) != _ZIP:  # numpy would suggest to unpickle it
+            raise ValueError("not an .npz archive")
     with np.load(path, allow_pickle=False) as archive:
-        if not isinstance(archive, np.lib.npyio.NpzFile):
-            raise ValueError("not an archive")
-        size = sum(entry.file_size for entry in archive.zip.infolist())  # type: ignore[union-attr, misc]
+        size = sum(entry.file_size for entry in archive.zip.infolist())
         if size > 8 * path.stat().st_size:
             raise ValueError(f"unpacks to {size:,} bytes")
-        return {name: archive[name].astype(np.float32) for name in archive}
+        arrays = {name: np.asarray(archive[name]) for name in archive}
+    for name, array in arrays.items():
+        if array.dtype.kind != "f" and name != SETTINGS:
+            raise ValueError(f"{name!r} is of type {array.dtype}")
+    return {name: array.astype(np.float32) for name, array in arrays.items()}
 
 
 def _read_bin(data: bytes) -> Tensors:
     version, count = struct.unpack_from("<QQ", data)
     if version != _VERSION or count > len(data) // 32:
-        raise ValueError(f"version {version}, {count} tensors")
+        raise ValueError("not a .bin file of version 1, or its end is missing")
     headers = [struct.unpack_from("<QQQQ", data, 16 + 32 * index) for index in range(count)]
     at, names, shapes = 16 + 32 * count, [], []
     for length, *_ in headers:
@@ -280,22 +310,24 @@ def _read_bin(data: bytes) -> Tensors:
     for name, shape, (_, kind, _, size) in zip(names, shapes, headers, strict=True):
         tensors[name] = _tensor(data[at : at + size], kind, shape, name)
         at += size
+    if at > len(data):
+        raise ValueError("its end is missing")
     return tensors
 
 
 def _tensor(data: bytes, kind: int, shape: _Shape, name: str) -> NDArray[np.float32]:
     if kind not in _TYPES:
-        raise ValueError(f"{name} is of type {kind:#x}, which belongs to one processor")
+        raise ValueError(f"{name!r} is of type {kind:#x}, which belongs to one processor")
     dtype = np.dtype(_TYPES[kind])
     count = math.prod(shape)
     if min(shape, default=0) < 1 or len(data) < count * dtype.itemsize:
-        raise ValueError(f"{name} is too short")
+        raise ValueError(f"{name!r} is too short")
     values = np.frombuffer(data, dtype, count).astype(np.float32)
     if kind < _INTGEMM8:
         return values.reshape(shape)
     (factor,) = struct.unpack_from("<f", data, count * dtype.itemsize)
     if not (factor > 0 and math.isfinite(factor)):
-        raise ValueError(f"{name} has the factor {factor}")
+        raise ValueError(f"{name!r} has the factor {factor}")
     values /= np.float32(factor)
     return values.reshape(shape) if EMBEDDING in name else values.reshape(shape[::-1]).T
 
