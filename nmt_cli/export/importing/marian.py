@@ -114,9 +114,8 @@ def import_marian(
         name, *codes = _names(path, found.model, languages)
         data: dict[str, Any] = {"source": codes[0], "target": codes[1]}
         positions = 0
-        if config.transformer_train_position_embeddings or files.POSITIONS in tensors:
-            values = tensors.get(files.POSITIONS, np.empty(0))
-            positions = max(1, values.size // config.dim_emb)
+        if files.POSITIONS in tensors:  # some versions of Marian ignore the setting
+            positions = max(1, tensors[files.POSITIONS].size // config.dim_emb)
             shape = positions, config.dim_emb
             table = files.tensor_of(tensors, files.POSITIONS, shape, found.model)
             over_vocabulary["positions/table"] = table

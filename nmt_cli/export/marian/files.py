@@ -110,7 +110,6 @@ class MarianConfig(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
     transformer_postprocess: str = "dan"
     transformer_postprocess_emb: str = "d"
     transformer_postprocess_top: str = ""
-    transformer_train_position_embeddings: bool = False
     transformer_disable_position_embeddings: bool = False
     tied_embeddings: bool = False
     tied_embeddings_src: bool = False
