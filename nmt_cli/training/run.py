@@ -69,6 +69,19 @@ _SCORES = {
 
 
 @dataclass(frozen=True)
+class Quantized:
+    """The 8 bits of a matrix, of 1 sign, as the file had them that a model was imported from.
+
+    Attributes:
+        size: of its inputs' values; larger ones are clipped.
+        steps: between the numbers that it has, for each of several equal parts of its columns.
+    """
+
+    size: float
+    steps: list[float]
+
+
+@dataclass(frozen=True)
 class _Record:
     """The content of run.json, beside its format.
 
@@ -77,6 +90,7 @@ class _Record:
         devices: number of devices, of all processes, that the run began on.
         pairs: number of training pairs from each corpus.
         initial: "name", "steps" and "sources" of the run whose weights this one began with.
+        quantization: by name of the weight, of an imported model that was stored in 8 bits.
     """
 
     source_vocab: int
@@ -85,6 +99,7 @@ class _Record:
     devices: int = 1
     pairs: dict[str, int] = field(default_factory=dict)
     initial: dict[str, Any] = field(default_factory=dict)
+    quantization: dict[str, Quantized] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +132,7 @@ class Run(_Record):
     def write(self, tokenizer: Path, source: Sequence[str], target: Sequence[str]) -> None:
         """Fill the empty run folder: record, recipe, tokenizers and the first held-out lines."""
         values = {item.name: getattr(self, item.name) for item in fields(_Record)}
+        values["quantization"] = {path: asdict(form) for path, form in self.quantization.items()}
         shutil.copytree(tokenizer, self.folder / "tokenizer")
         write_lines(self.folder / HELD_OUT[0], source[:HELD_OUT_LINES])
         write_lines(self.folder / HELD_OUT[1], target[:HELD_OUT_LINES])

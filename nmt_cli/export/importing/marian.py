@@ -21,7 +21,12 @@ from sentencepiece import sentencepiece_model_pb2
 
 from nmt_cli.errors import ModelError, NmtError, OptionError, first_line
 from nmt_cli.export.importing.runs import Shapes, Weights, naming_pointers, write_run
-from nmt_cli.export.importing.vocabulary import Vocabulary, tokenizer_table, write_tokenizers
+from nmt_cli.export.importing.vocabulary import (
+    Vocabulary,
+    is_filler,
+    tokenizer_table,
+    write_tokenizers,
+)
 from nmt_cli.export.marian import files
 from nmt_cli.files import read_limited
 from nmt_cli.recipe.config import DataConfig
@@ -29,6 +34,7 @@ from nmt_cli.recipe.model import SUPPRESSED, BeamSize, Penalty
 from nmt_cli.recipe.reading import recipe_from
 from nmt_cli.text.sentence_piece import read_spm
 from nmt_cli.text.tokenizer import UNK_ID
+from nmt_cli.training.run import Quantized
 
 _UNKNOWN = sentencepiece_model_pb2.ModelProto.SentencePiece.UNKNOWN
 _MAX_VOCABULARY = 16 << 20  # bytes
@@ -140,7 +146,26 @@ def import_marian(
             output,
             dev,
             force,
+            quantization=_quantization(tensors, config),
         )
+
+
+def _quantization(tensors: files.Tensors, config: files.MarianConfig) -> dict[str, Quantized]:
+    """Return the form of matrices for whose inputs the file has scales, as Firefox's have."""
+    tied = config.embeddings in ("all", "source-target")
+    source, target = (files.EMBEDDING,) * 2 if tied else (files.SOURCE, files.TARGET)
+    theirs = {"source_embedding/matrix": [source], "target_embedding/matrix": [target]}
+    for side, depth in (("encoder", config.enc_depth), ("decoder", config.dec_depth)):
+        for path in (f"{side}_{n}/{layer}/kernel" for n in range(depth) for layer in files.LAYERS):
+            theirs[path] = files.their_names(path, config.norm, config.transformer_tied_layers)
+    quantized = {}
+    for path, names in theirs.items():
+        # The engine gives all matrices of an input the same scale.
+        alpha = tensors.get(f"{target if names == [source] else names[0]}{files.ALPHA}")
+        if alpha is not None and all(name in tensors for name in names):
+            steps = [float(np.abs(tensors[name]).max()) / files.MAX_INT8 for name in names]
+            quantized[path] = Quantized(files.MAX_INT8 / float(alpha.item()), steps)
+    return quantized
 
 
 def _decoding(given: DecoderConfig, config: files.MarianConfig, longest: int) -> dict[str, Any]:
@@ -247,6 +272,7 @@ def _read_vocabularies(
 ) -> tuple[list[Any], tuple[Vocabulary, Vocabulary]]:
     """Return what splits the text of each side, and the vocabularies."""
     paths = found.vocabularies
+    unused: list[set[str]] = [set(), set()]
     are_lists = [path.suffix in (".yml", ".yaml", ".json") for path in paths]
     if any(path.suffix == ".fsv" for path in paths):
         raise ModelError(f"{paths[0]}: nmt has no factors")
@@ -258,14 +284,18 @@ def _read_vocabularies(
     else:
         models = [read_spm(path) for path in paths]
         listed = [_pieces(model, path) for model, path in zip(models, paths, strict=True)]
+        unused = [{piece.piece for piece in model.pieces if is_filler(piece)} for model in models]
     for (ids, *_), size, path in zip(listed, config.dim_vocabs, paths, strict=False):
         if len(ids) != size or set(ids.values()) != set(range(size)):
             reason = f"{path}: has {len(ids):,} entries, but {found.model.name} {size:,}"
             raise ModelError(reason, "the files are of different models, or one is incomplete")
     is_shared = listed[0] == listed[1]
     sides = [models if is_shared and all(are_lists) else [model] for model in models]
-    source, target = (Vocabulary.of(*of, side) for of, side in zip(listed, sides, strict=True))
-    return models, (source, target)
+    vocabularies = []
+    for (ids, unknown, end), texts, extra in zip(listed, sides, unused, strict=True):
+        kept = {piece: number for piece, number in ids.items() if piece not in extra}
+        vocabularies.append(Vocabulary.of(kept, unknown, end, texts))
+    return models, (vocabularies[0], vocabularies[1])
 
 
 def _listed(path: Path) -> tuple[dict[str, int], int, int]:

@@ -23,7 +23,7 @@ from nmt_cli.host import import_keras
 from nmt_cli.recipe.config import DataConfig, Recipe
 from nmt_cli.text.tokenizer import load_tokenizers
 from nmt_cli.training import RUN
-from nmt_cli.training.run import Run
+from nmt_cli.training.run import Quantized, Run
 
 Weights = dict[str, NDArray[np.float32]]
 Shapes = Mapping[str, tuple[int, ...]]
@@ -143,6 +143,7 @@ def write_run(
     dev: str | None,
     force: bool,
     initial: dict[str, Any] | None = None,
+    quantization: dict[str, Quantized] | None = None,
 ) -> Path:
     """Write an imported model as a run; returns the run's folder.
 
@@ -154,7 +155,7 @@ def write_run(
         stored: the number of values in the model's files.
         output: folder to write; None for one under runs/, named after the model.
         dev: corpus whose lines calibrate and verify exports of the run, as in data.dev.
-        initial: see Run.initial.
+        initial, quantization: see Run.
     """
     needed = recipe.model.count_parameters(*sizes)
     if needed > 4 * stored:  # before Keras takes memory for them
@@ -168,7 +169,8 @@ def write_run(
         with replacing_folder(folder, RUN) as work, TemporaryDirectory() as tokenizers:
             write_tokenizers(Path(tokenizers))
             _check_tokenizers(Path(tokenizers), imported)
-            run = Run(*sizes, "", initial=initial or {}, folder=work, recipe=recipe)
+            details = initial or {}, quantization or {}
+            run = Run(*sizes, "", 1, {}, *details, folder=work, recipe=recipe)
             run.write(Path(tokenizers), *held_out)
             import_keras()
             from nmt_cli.training.checkpoint import TrainingState, save_checkpoint

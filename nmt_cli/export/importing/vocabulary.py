@@ -17,6 +17,7 @@ from nmt_cli.text.sentence_piece import tag_piece
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID, TokenizerSpec
 
 _Piece = sentencepiece_model_pb2.ModelProto.SentencePiece
+FILLER = "<unused_"
 # A word at the start of a source that names the target language.
 TAG = re.compile(">>.{1,99}<<")
 
@@ -122,6 +123,11 @@ def _absent(token: str, ids: Mapping[str, int]) -> str:
     while token in ids:
         token += "_"
     return token
+
+
+def is_filler(piece: Any) -> bool:
+    """Whether an export of nmt has filled a vocabulary up with this piece."""
+    return piece.type == _Piece.UNUSED and piece.piece.startswith(FILLER)
 
 
 def _has_text(piece: Any) -> bool:

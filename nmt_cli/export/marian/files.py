@@ -7,6 +7,7 @@ its input is multiplied with: the "alphas", QuantMultA.
 """
 
 import math
+import re
 import struct
 from collections.abc import Mapping
 from pathlib import Path
@@ -32,7 +33,7 @@ EPSILON = 1e-6
 MAX_INT8 = 127
 
 # Within a layer: ours, and theirs that it joins. W and b precede the last part of the name.
-_LAYERS = {
+LAYERS = {
     "attention/query_key_value": ("self_q", "self_k", "self_v"),
     "attention/output": ("self_o",),
     "attention_norm": ("self_Wo_ln",),
@@ -65,7 +66,6 @@ ALLOWED: dict[str, tuple[Any, ...]] = {
     "input-types": ([], ["sequence"], ["sequence", "sequence"]),
     "right-left": (False,),
     "ulr": (False,),
-    "layer-normalization": (False,),
     "transformer-decoder-autoreg": ("self-attention", "rnn"),
     "transformer-ffn-activation": ("swish", "relu", "gelu"),
     "transformer-ffn-depth": (2,),
@@ -130,8 +130,12 @@ class MarianConfig(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
         width = config.transformer_dim_ffn
         allowed = ALLOWED | {"transformer-decoder-dim-ffn": (0, width)}
         if config.transformer_decoder_autoreg == "rnn":
-            allowed["dec-cell"] = ("ssru",)
+            allowed |= {"dec-cell": ("ssru",), "layer-normalization": (False,)}
         layers, depth = len(config.transformer_tied_layers), config.dec_depth
+        version = re.match(r"v?(\d+)\.(\d+)", str(settings.get("version", "")))
+        if version and config.norm == "pre" and (int(version[1]), int(version[2])) < (1, 10):
+            reason = "did not normalize keys and values of pre-norm attention, as nmt does"
+            raise ModelError(f"{where}: Marian {version[0]}, which wrote it, {reason}")
         for key, values in allowed.items():
             value = settings.get(key, values[0])
             if value not in values:
@@ -203,19 +207,19 @@ def their_names(path: str, norm: str, tied_layers: list[int] | None = None) -> l
     end = {"scale": "_scale", "offset": "_bias"}.get(kind, "")
     if number == "norm":
         return [f"{side}_top_ln{end}"]
-    if layer not in _LAYERS:
+    if layer not in LAYERS:
         return []
     index = int(number) + 1
     if side == "decoder" and tied_layers:
         index = tied_layers[index - 1]
     prefix = f"{side}_l{index}_"
     if end:
-        (name,) = _LAYERS[layer]
+        (name,) = LAYERS[layer]
         before = norm == "pre"
         name = "rnn_ln" if before and layer == "ssru_norm" else name
         return [f"{prefix}{name}{end}{'_pre' * before}"]
     letter = "W" if kind == "kernel" else "b"
-    parts = (name.rpartition("_") for name in _LAYERS[layer])
+    parts = (name.rpartition("_") for name in LAYERS[layer])
     return [f"{prefix}{part}_{letter}{last}" for part, _, last in parts]
 
 

@@ -70,7 +70,7 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
         f"model.embeddings = '{config.embeddings}'": not config.ties_softmax,
     }
     tensors, settings = convert(trained, "Firefox's engine", absent)
-    if not trained.held_out[0]:
+    if not trained.held_out[0] and not trained.run.quantization:
         reason = f"{trained.run.folder}: has no held-out text, on which activations are measured"
         raise ModelError(reason, "import the model again with `dev`")
     names = file_names(trained)
@@ -125,22 +125,28 @@ def _engine(folder: Path, names: dict[str, str]) -> Any:
 
 def _alphas(trained: TrainedModel) -> files.Tensors:
     """Return what the engine multiplies the inputs of each matrix with."""
-    graph, config = trained.step_model.graph, trained.run.recipe.model
+    config = trained.run.recipe.model
     assert isinstance(config, TransformerConfig)
-    models = make_graphs(graph)
-    steps = {file: models[file] for file in (ENCODER, DECODER)}
-    sizes = calibrate(steps, config, calibration_pairs(trained), largest_error=np.inf)
-    alphas: files.Tensors = {}
-    for path, place in stored_weights(steps).tensors.items():
-        file, _, tensor = place.partition(":")
-        if tensor not in sizes[file]:
-            continue
-        alpha = np.array([files.MAX_INT8 / sizes[file][tensor]], np.float32)
+    given, alphas = trained.run.quantization, files.Tensors()
+    sizes = {path: form.size for path, form in given.items()} or _sizes(trained)
+    for path, size in sizes.items():
+        alpha = np.array([files.MAX_INT8 / size], np.float32)
         tied = files.TARGET if config.embeddings == "target-softmax" else files.EMBEDDING
         # With a shortlist, the engine has no name for the columns of the softmax layer.
         names = files.their_names(path, config.norm) or [tied, "none"]
         alphas |= {f"{name}{files.ALPHA}": alpha for name in names}
     return alphas
+
+
+def _sizes(trained: TrainedModel) -> dict[str, float]:
+    """Measure the size of each matrix's inputs on held-out text, by the name of the weight."""
+    graph = trained.step_model.graph
+    models = make_graphs(graph)
+    steps = {file: models[file] for file in (ENCODER, DECODER)}
+    pairs = calibration_pairs(trained)
+    by_file = calibrate(steps, graph.config, pairs, largest_error=np.inf)
+    places = ((path, *place.split(":")) for path, place in stored_weights(steps).tensors.items())
+    return {path: by_file[file][name] for path, file, name in places if name in by_file[file]}
 
 
 def _shortlist(trained: TrainedModel, prepared: Path | None) -> bytes:

@@ -17,6 +17,7 @@ from sentencepiece import sentencepiece_model_pb2
 from nmt_cli.bundle.manifest import Check, Verification
 from nmt_cli.export.exporter import ExportOptions
 from nmt_cli.export.importing.marian import import_marian
+from nmt_cli.export.importing.vocabulary import FILLER
 from nmt_cli.export.marian import files
 from nmt_cli.export.trained import TrainedModel, refuse
 from nmt_cli.export.verification import ExportUnderTest, Gates, compare_with_model
@@ -193,7 +194,7 @@ def _model(model: Any) -> bytes:
     for index, number in enumerate(_order(len(model.pieces)).tolist()):
         if number < 0:
             unused = sentencepiece_model_pb2.ModelProto.SentencePiece.UNUSED
-            result.pieces.add(piece=f"<unused_{index}>", type=unused)
+            result.pieces.add(piece=f"{FILLER}{index}>", type=unused)
         else:
             result.pieces.add().CopyFrom(model.pieces[number])
     end, unknown = result.pieces[0], result.pieces[1]

@@ -53,6 +53,7 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
         attention=options.attention,
         pairs=calibration_pairs(trained),
         shortlist=shortlists.size if shortlists else 0,
+        given=run.quantization,
     )
     short = None
     if shortlists:

@@ -13,7 +13,7 @@ a shortlist, C candidates, V vocabulary.
 
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from nmt_cli.export.onnx.precision import Pairs, calibrate, half, quantize
 from nmt_cli.model.layers import MASKED
 from nmt_cli.model.step_graph import StepGraph, free_axes
 from nmt_cli.text.tokenizer import PAD_ID
+from nmt_cli.training.run import Quantized
 
 # The newest that tf2onnx 1.17 writes. Its operators have the same meaning in OPSET.
 TF2ONNX_OPSET = 18
@@ -51,12 +52,13 @@ def write_graphs(
     attention: str | None = None,
     pairs: Pairs = (),
     shortlist: int = 0,
+    given: Mapping[str, Quantized] | None = None,
 ) -> tuple[dict[str, GraphSpec], StoredWeights]:
     """Write the graphs of :func:`make_graphs`, and of shortlists of this size if it is not 0.
 
     Returns the graphs' signatures, by file name, and where they store the model's weights.
     """
-    models, specs = make_graphs(graph, precision, attention, pairs), {}
+    models, specs = make_graphs(graph, precision, attention, pairs, given), {}
     if shortlist:
         models[COLUMNS] = columns_graph(models[DECODER])
         models[SHORTLIST] = shortlist_graph(models[DECODER])
@@ -70,7 +72,11 @@ def write_graphs(
 
 
 def make_graphs(
-    graph: StepGraph, precision: str = "float32", attention: str | None = None, pairs: Pairs = ()
+    graph: StepGraph,
+    precision: str = "float32",
+    attention: str | None = None,
+    pairs: Pairs = (),
+    given: Mapping[str, Quantized] | None = None,
 ) -> dict[str, ir.Model]:
     """Return the finished graphs by file name.
 
@@ -79,6 +85,7 @@ def make_graphs(
         attention: "cross" to also return the step with attention weights, "all" for self-attention,
             too.
         pairs: text for :func:`calibrate`.
+        given: see :func:`quantize`.
     """
 
     def append(values: Any, columns: Any, rows: Any) -> list[Any]:
@@ -108,8 +115,8 @@ def make_graphs(
     if precision == "int8":
         others = {APPEND, SELF_ATTENTION}
         steps = {file: model for file, model in models.items() if file not in others}
-        sizes = calibrate(steps, config, pairs)
-        return {file: quantize(model, sizes.get(file)) for file, model in models.items()}
+        sizes = {} if given else calibrate(steps, config, pairs)
+        return {file: quantize(model, sizes.get(file), given) for file, model in models.items()}
     if precision == "float16":
         return {file: half(model) for file, model in models.items()}
     return models

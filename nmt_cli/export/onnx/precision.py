@@ -31,6 +31,7 @@ from nmt_cli.bundle import ENCODER
 from nmt_cli.export.onnx.library import Ops, serialized, substitute, tidy
 from nmt_cli.recipe.model import ModelConfig
 from nmt_cli.text.tokenizer import START_ID
+from nmt_cli.training.run import Quantized
 
 MAX_WEIGHT = 64
 # Signed activations are stored with 128 added; those after a ReLU use all 256 steps.
@@ -46,12 +47,19 @@ Pairs = Iterable[tuple[list[int], list[int]]]
 Rows = NDArray[np.float32]
 
 
-def quantize(model: ir.Model, sizes: Mapping[str, float] | None = None) -> ir.Model:
+def quantize(
+    model: ir.Model,
+    sizes: Mapping[str, float] | None = None,
+    given: Mapping[str, Quantized] | None = None,
+) -> ir.Model:
     """Rewrite every product with a constant matrix, and every embedding, in 8 bits.
 
-    ``sizes`` has, by name of the matrix, the size of the values it is multiplied with.
+    Args:
+        sizes: by name of the matrix, the size of the values it is multiplied with.
+        given: by the same name, the form of matrices that had 8 bits before. They keep all of them,
+            so that processors with AVX2 but no VNNI may saturate sums, as Firefox's engine does.
     """
-    quantizer = _Quantizer(model.graph, sizes or {})
+    quantizer = _Quantizer(model.graph, sizes or {}, given or {})
     for node, matrix in [*_products(model.graph)]:
         substitute(node.outputs[0], quantizer.product(node, matrix))
     for node in [node for node in model.graph if node.op_type == "Gather"]:
@@ -63,9 +71,13 @@ def quantize(model: ir.Model, sizes: Mapping[str, float] | None = None) -> ir.Mo
     return model
 
 
-def quantized_columns(matrix: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+def quantized_columns(
+    matrix: NDArray[np.float32], given: Quantized | None = None
+) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Return an int8 matrix and the scales of its columns, whose product approximates a matrix."""
     scales = np.maximum(np.abs(matrix).max(axis=0), TINY) / MAX_WEIGHT
+    if given:
+        scales = np.repeat(given.steps, matrix.shape[1] // len(given.steps))
     return np.round(matrix / scales).astype(np.int8), scales.astype(np.float32)
 
 
@@ -75,14 +87,17 @@ class _Quantizer:
     Every product has a row for each token of the graph's first input.
     """
 
-    def __init__(self, graph: ir.Graph, sizes: Mapping[str, float]) -> None:
-        self._op, self._tokens, self._sizes = Ops(graph), graph.inputs[0], sizes
+    def __init__(
+        self, graph: ir.Graph, sizes: Mapping[str, float], given: Mapping[str, Quantized]
+    ) -> None:
+        self._op, self._tokens, self._sizes, self._given = Ops(graph), graph.inputs[0], sizes, given
         self._embeddings: dict[str, tuple[Any, Any]] = {}
 
     def product(self, node: ir.Node, weight: Any) -> Any:
         """Return the product of rows and a matrix, which may be an embedding transposed."""
         if weight is node.inputs[1]:
-            values, scales = quantized_columns(weight.const_value.numpy())
+            given = self._given.get(weight.name)
+            values, scales = quantized_columns(weight.const_value.numpy(), given)
             matrix = self._op.weight(f"{weight.name}_int8", values)
         else:
             values, stored = self._rows(weight)
@@ -99,7 +114,8 @@ class _Quantizer:
     def _rows(self, weight: Any) -> tuple[Any, Any]:
         """Return an embedding [V, d] as int8 [V, d] and scales [V]."""
         if weight.name not in self._embeddings:
-            values, scales = quantized_columns(weight.const_value.numpy().T)
+            given = self._given.get(weight.name)
+            values, scales = quantized_columns(weight.const_value.numpy().T, given)
             self._embeddings[weight.name] = (
                 self._op.weight(f"{weight.name}_int8", np.ascontiguousarray(values.T)),
                 self._op.weight(f"{weight.name}_scales", scales),
@@ -109,9 +125,11 @@ class _Quantizer:
     def _scaled(self, x: Any, matrix: Any, scales: NDArray[np.float32], name: str) -> Any:
         """Return ``x W`` of rows [N, d], given an int8 matrix and the scales of its columns."""
         op = self._op
+        given, size = self._given.get(name), self._sizes.get(name)
         zero, largest = (0, MAX_UNSIGNED) if _is_positive(x) else (ZERO_POINT, MAX_SIGNED)
+        if given:
+            zero, largest, size = ZERO_POINT, MAX_SIGNED, given.size
         zero_point = op.value(np.uint8(zero))
-        size = self._sizes.get(name)
         if size is None:
             sizes = op.ReduceMax(x if zero == 0 else op.Abs(x), [-1], keepdims=1)
             # A row of zeros has size 0 and arbitrary integers: the result is 0.

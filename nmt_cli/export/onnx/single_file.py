@@ -48,7 +48,8 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
             "sentencepiece",
             "export it without `with_tokenizer`",
         )
-    graphs = make_graphs(graph, options.precision, pairs=calibration_pairs(trained))
+    pairs, given = calibration_pairs(trained), trained.run.quantization
+    graphs = make_graphs(graph, options.precision, pairs=pairs, given=given)
     model = search_graph(graphs[ENCODER], graphs[DECODER], graph.caches, trained.decoding)
     if isinstance(target, SentencePieceTokenizer) and options.with_tokenizer:
         files = (folder / TOKENIZER / name for name in (spec.source, spec.target))
