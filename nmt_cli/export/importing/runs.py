@@ -119,7 +119,7 @@ def _weight(tensors: dict[str, Any], name: str, size: int) -> NDArray[np.float32
     if f"{name}_scales" in tensors:  # an embedding; each row has a scale
         return array("_int8") * array("_scales")[:, None]
     # A matrix; the scale of a column includes the scale of the input.
-    (product,) = tensors[f"{name}_int8"].consumers()
+    product, *_ = tensors[f"{name}_int8"].consumers()  # several in tied layers
     scale = ir.convenience.get_const_tensor(product.inputs[0].producer().inputs[1])
     return array("_int8") * (array("_factors") / scale.numpy())
 

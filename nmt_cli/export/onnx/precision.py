@@ -82,7 +82,7 @@ def quantized_columns(
 
 
 class _Quantizer:
-    """Adds integer products to a graph. An embedding that is used twice is stored once.
+    """Adds integer products to a graph. A matrix that is used twice is stored once.
 
     Every product has a row for each token of the graph's first input.
     """
@@ -91,14 +91,14 @@ class _Quantizer:
         self, graph: ir.Graph, sizes: Mapping[str, float], given: Mapping[str, Quantized]
     ) -> None:
         self._op, self._tokens, self._sizes, self._given = Ops(graph), graph.inputs[0], sizes, given
-        self._embeddings: dict[str, tuple[Any, Any]] = {}
+        self._weights: dict[str, Any] = {}
 
     def product(self, node: ir.Node, weight: Any) -> Any:
         """Return the product of rows and a matrix, which may be an embedding transposed."""
         if weight is node.inputs[1]:
             given = self._given.get(weight.name)
             values, scales = quantized_columns(weight.const_value.numpy(), given)
-            matrix = self._op.weight(f"{weight.name}_int8", values)
+            matrix = self._weight(f"{weight.name}_int8", values)
         else:
             values, stored = self._rows(weight)
             matrix = self._op.Transpose(values, perm=[1, 0])  # when the graph is loaded
@@ -113,14 +113,15 @@ class _Quantizer:
 
     def _rows(self, weight: Any) -> tuple[Any, Any]:
         """Return an embedding [V, d] as int8 [V, d] and scales [V]."""
-        if weight.name not in self._embeddings:
-            given = self._given.get(weight.name)
-            values, scales = quantized_columns(weight.const_value.numpy().T, given)
-            self._embeddings[weight.name] = (
-                self._op.weight(f"{weight.name}_int8", np.ascontiguousarray(values.T)),
-                self._op.weight(f"{weight.name}_scales", scales),
-            )
-        return self._embeddings[weight.name]
+        given = self._given.get(weight.name)
+        values, scales = quantized_columns(weight.const_value.numpy().T, given)
+        rows = self._weight(f"{weight.name}_int8", np.ascontiguousarray(values.T))
+        return rows, self._weight(f"{weight.name}_scales", scales)
+
+    def _weight(self, name: str, values: NDArray[Any]) -> Any:
+        if name not in self._weights:
+            self._weights[name] = self._op.weight(name, values)
+        return self._weights[name]
 
     def _scaled(self, x: Any, matrix: Any, scales: NDArray[np.float32], name: str) -> Any:
         """Return ``x W`` of rows [N, d], given an int8 matrix and the scales of its columns."""
@@ -137,7 +138,7 @@ class _Quantizer:
         else:
             step = size / largest
         integers = op.QuantizeLinear(x, np.float32(step), zero_point)
-        factors = op.weight(f"{name}_factors", scales * np.float32(step))
+        factors = self._weight(f"{name}_factors", scales * np.float32(step))
         product = op.Cast(op.MatMulInteger(integers, matrix, zero_point), to=ir.DataType.FLOAT)
         # ONNX Runtime fuses a product, its cast and a scale if the scale is a number computed at
         # run time (here 1) times a constant.
