@@ -116,7 +116,8 @@ class SpecialRows(keras.constraints.Constraint):
         """Return the weight with its special rows."""
         ids = ops.reshape(ops.arange(weight.shape[0]), (-1,) + (1,) * (len(weight.shape) - 1))
         special = ops.logical_or(ops.equal(ids, PAD_ID), ops.equal(ids, START_ID))
-        return ops.where(special, ops.cast(self.number, weight.dtype), weight)
+        number = ops.cast(self.number, weight.dtype)
+        return ops.where(special, number, ops.convert_to_tensor(weight))
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments, for .keras files."""

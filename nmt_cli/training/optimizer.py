@@ -16,6 +16,20 @@ UNDECAYED = ("bias", "scale", "offset")
 NOT_HIDDEN = ["positions", "^logits"]
 
 
+class _ConstrainedAverages:
+    """An optimizer that applies the constraints of weights to their moving averages, too.
+
+    Keras updates the averages before it applies the constraints.
+    """
+
+    def _update_model_variables_moving_average(self, weights: list[Any]) -> None:
+        super()._update_model_variables_moving_average(weights)  # type: ignore[misc]
+        averages = self._model_variables_moving_average  # type: ignore[attr-defined]
+        for weight, average in zip(weights, averages, strict=True):
+            if weight.constraint is not None:
+                average.assign(weight.constraint(average))
+
+
 class _Dense:
     """An optimizer that sums the gradients of an embedding's row before it squares them.
 
@@ -74,9 +88,10 @@ def make_optimizer(recipe: Recipe, mirrored: bool = False) -> keras.optimizers.O
     """
     config = recipe.training
     optimizer_class = {"adam": Adam, "adamw": AdamW, "nadam": Nadam, "muon": Muon}[config.optimizer]
+    bases: tuple[type, ...] = (_ConstrainedAverages, optimizer_class)
     if on_tensorflow():
-        bases = (_SummedFirst if mirrored else _Dense, optimizer_class)
-        optimizer_class = type(optimizer_class.__name__, bases, {})
+        bases = (_SummedFirst if mirrored else _Dense, *bases)
+    optimizer_class = type(optimizer_class.__name__, bases, {})
     settings: dict[str, Any] = {"beta_1": config.beta_1, "beta_2": config.beta_2}
     has_decay = config.optimizer in ("adamw", "muon")
     if has_decay:

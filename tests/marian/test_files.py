@@ -2,7 +2,7 @@
 
 import shutil
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +14,7 @@ import yaml
 from sentencepiece import sentencepiece_model_pb2
 
 from nmt_cli.errors import NmtError
+from nmt_cli.export.exporter import EXPORTERS, ExportOptions
 from nmt_cli.export.importing.marian import import_marian
 from nmt_cli.export.marian import files, firefox, folder
 from nmt_cli.recipe.model import SUPPRESSED, model_config
@@ -21,6 +22,16 @@ from nmt_cli.text.tokenizer import PAD_ID, START_ID, UNK_ID
 from nmt_cli.training.run import Run
 from tests.harness import nmt
 from tests.marian.conftest import LINES, MARIAN, SMALL, again, change, set_settings, weights_of
+
+
+@pytest.fixture
+def _eager() -> Iterator[None]:
+    """Train without graphs, whose tracing takes seconds."""
+    import tensorflow as tf
+
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
 
 
 @pytest.fixture
@@ -72,6 +83,24 @@ def test_the_unknown_token_is_suppressed_as_marian_does(ssru: Path, tmp_path: Pa
     done = nmt("translate", "-m", "runs/small-pt-en", cwd=tmp_path, stdin=b"Onde fica a casa?\n")
     assert done.code == 0, done.err
     assert done.out.strip()
+
+
+@pytest.mark.usefixtures("_eager")
+def test_an_imported_model_can_be_trained_further(
+    small: Callable[[str], Run], ssru: Path, tmp_path: Path
+) -> None:
+    """The rows that Marian lacks stay as they are."""
+    run, data = again(ssru, tmp_path / "run"), 'data.train=["phrasebook:test"]'
+    words = ["--init-from", "run", "-o", "more", "--set", data, "--set", "training.max_steps=2"]
+    words += ["--set", "training.validate_sentences=1", "--set", "decoding.max_length=5"]
+    done = nmt("train", "run/recipe.toml", *words, cwd=tmp_path)
+    assert done.code == 0, done.err
+    before, after = weights_of(run), weights_of(Run.open(tmp_path / "more"))
+    special = [PAD_ID, START_ID]
+    assert not after["target_embedding/matrix"][special].any()
+    assert (after["target_embedding/bias"][special] == SUPPRESSED).all()
+    for name, value in after.items():
+        assert 0 < np.abs(value - before[name]).max() < 0.1, name
 
 
 def lists(folder: Path, tokens: dict[str, str]) -> None:
@@ -154,6 +183,22 @@ def test_learned_positions(ssru: Path, tmp_path: Path) -> None:
     assert (model.positions, model.shared_positions, model.max_positions) == ("learned", True, 50)
     assert (run.recipe.data.max_tokens, run.recipe.decoding.max_length) == (50, 48)
     np.testing.assert_array_equal(weights_of(run)["positions/table"], table)
+
+
+def test_tied_layers_share_their_matrices_in_8_bits(ssru: Path, tmp_path: Path) -> None:
+    with np.load(ssru / "model.npz") as archive:
+        second = [name for name in archive if name.startswith("decoder_l2_")]
+    change(ssru / "model.npz", **dict.fromkeys(second))
+    set_settings(ssru / "model.npz", transformer_tied_layers=[1, 1])
+    run = again(ssru, tmp_path / "run")
+    weights = weights_of(run)
+    for name in [name for name in weights if name.startswith("decoder_0/")]:
+        twin = name.replace("decoder_0", "decoder_1")
+        np.testing.assert_array_equal(weights[name], weights[twin])
+    options = ExportOptions(output=tmp_path / "int8", precision="int8", verify=False)
+    EXPORTERS["onnx"].export(run, options)
+    done = nmt("translate", "-m", "int8", cwd=tmp_path, stdin=b"Onde fica a casa?\n")
+    assert done.code == 0, done.err
 
 
 def test_weights_in_float16(ssru: Path, tmp_path: Path) -> None:

@@ -57,7 +57,10 @@ def attention(run: Run) -> np.ndarray:
 @pytest.mark.parametrize(
     "model",
     # What SSRUs need of JAX, recurrent models need as well: scans and the states of parents.
-    [{}, {"architecture": "rnn", "decoder_layers": 2, "dropout": 0.1}],
+    [
+        {"start": "zero", "output_bias": True},
+        {"architecture": "rnn", "decoder_layers": 2, "dropout": 0.1},
+    ],
     ids=str,
 )
 def test_jax_resumes_exactly_and_translates_like_tensorflow(tmp_path, model):

@@ -17,6 +17,7 @@ from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import ModelError, NmtError, RecipeError
 from nmt_cli.plot.training import log_records
 from nmt_cli.recipe.config import Recipe
+from nmt_cli.recipe.model import PAD_ID, START_ID, SUPPRESSED
 from nmt_cli.training import run as run_module
 from nmt_cli.training.checkpoint import (
     TrainingState,
@@ -295,6 +296,17 @@ def test_the_best_average_sets_the_score_to_beat(tmp_path, monkeypatch, ema):
     run = train(longer, prepared, tmp_path / "run", resume=True)
     assert run.best.read_bytes() == average != run.average.read_bytes()
     assert read_checkpoint(run.last)[1].worse == 3
+
+
+def test_without_a_start_token_its_rows_are_kept(tmp_path):
+    model = {"start": "zero", "embeddings": "none"}
+    recipe, prepared = toy_data(tmp_path, model=model, training={"max_steps": 2, "ema": 0.9})
+    arrays, _ = read_checkpoint(train(recipe, prepared, tmp_path / "run").last)
+    special = [PAD_ID, START_ID]
+    for kind in ("weights", "average"):
+        assert not arrays[f"{kind}/target_embedding/matrix"][special].any()
+        assert (arrays[f"{kind}/logits/bias"][special] == SUPPRESSED).all()
+        assert (arrays[f"{kind}/logits/bias"] == SUPPRESSED).sum() == len(special)
 
 
 def test_an_average_is_the_mean_of_the_undamaged_checkpoints(tmp_path, caplog):
