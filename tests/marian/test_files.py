@@ -58,13 +58,10 @@ def test_an_export_that_is_imported_again_has_the_same_weights(
     if name == "separate":  # no source has these tokens
         weights[0]["source_embedding/matrix"][[PAD_ID, START_ID]] = 0
     for key, value in weights[0].items():
-        # Vocabularies are filled up to a multiple of 8.
-        same = weights[1][key][: len(value)]
-        np.testing.assert_array_equal(same, value, err_msg=key)
-        rest = weights[1][key][len(value) :]
-        assert (rest == (SUPPRESSED if key.endswith("/bias") else 0)).all()
-    assert before.target_vocab < after.target_vocab
-    assert (after.target_vocab - 2) % folder.COLUMNS == 0
+        # Without the tokens that fill the file's vocabulary up to a multiple of 8.
+        np.testing.assert_array_equal(weights[1][key], value, err_msg=key)
+    assert before.target_vocab == after.target_vocab
+    assert (before.target_vocab - 2) % folder.COLUMNS
     for side in ("source", "target"):
         tokenizers = [getattr(run.tokenizers(), side) for run in (before, after)]
         ids = [tokenizer.encode(LINES) for tokenizer in tokenizers]

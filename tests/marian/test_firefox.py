@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx_ir
 import pytest
 import yaml
 from sentencepiece import SentencePieceProcessor
 
 from nmt_cli.export.importing.marian import import_marian
+from nmt_cli.text.tokenizer import END_ID, UNK_ID
 from nmt_cli.training.run import Run
 from tests.harness import nmt
 from tests.marian.conftest import DATA, LINES, SMALL, again, export
@@ -172,11 +174,41 @@ def test_an_export_that_is_imported_and_exported_again_has_the_same_bytes(
     assert before.keys() == after.keys()
     for name, item in before.items():
         assert item.shape == after[name].shape
-        if not name.endswith("_QuantMultA"):
-            size = int(np.prod(item.shape)) if item.kind == INTGEMM8 else None
-            assert item.data[:size] == after[name].data[:size], name
+        size = int(np.prod(item.shape)) if item.kind == INTGEMM8 else 0
+        assert item.data[:size] == after[name].data[:size], name
+        if item.kind != INT8:  # floats: also the factors of the integers
+            numbers = (np.frombuffer(each.data[size:], "<f4") for each in (item, after[name]))
+            np.testing.assert_allclose(*numbers, rtol=1e-6, err_msg=name)
     name = "vocab.pten.spm"
     assert (first / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
+
+
+def test_an_int8_bundle_has_the_integers_of_the_file(
+    written: Callable[..., Path], model: dict[str, Item], tmp_path: Path
+) -> None:
+    run = import_marian(written("ssru", for_firefox=True), tmp_path / "run")
+    arguments = ["--onnx", "--quantize", "int8", "--no-verify", "-o", "bundle"]
+    assert nmt("export", run, *arguments, cwd=tmp_path).code == 0
+    tensors = {}
+    for file in ("encoder.onnx", "decoder.onnx"):
+        graph = onnx_ir.load(tmp_path / "bundle" / file).graph
+        tensors |= {name: value.const_value.numpy() for name, value in graph.initializers.items()}
+        # No input is measured at run time.
+        assert "Abs" not in {node.op_type for node in graph}
+
+    def integers(name: str) -> np.ndarray:
+        item = model[name]
+        values = np.frombuffer(item.data, np.int8, int(np.prod(item.shape)))
+        return values.reshape(item.shape) if name == "Wemb" else values.reshape(item.shape[::-1]).T
+
+    joined = np.concatenate([integers("decoder_l1_rnn_Wf"), integers("decoder_l1_rnn_W")], axis=1)
+    np.testing.assert_array_equal(tensors["decoder_0/ssru/forget_input/kernel_int8"], joined)
+    outer = tensors["encoder_0/feed_forward/outer/kernel_int8"]
+    np.testing.assert_array_equal(outer, integers("encoder_l1_ffn_W2"))
+    # Marian's first tokens are END, the unknown one, and what comes after END in nmt.
+    rows = tensors["target_embedding/matrix_int8"]
+    order = [END_ID, UNK_ID, *range(END_ID + 1, len(rows))]
+    np.testing.assert_array_equal(rows[order], integers("Wemb")[: len(order)])
 
 
 def test_the_engine_translates(written: Callable[..., Path]) -> None:
