@@ -235,6 +235,24 @@ CASES: dict[str, tuple[Damage, str]] = {
         "model.npz: Marian v1.9, which wrote it, did not normalize keys and values of pre-norm "
         "attention, as nmt does",
     ),
+    "highways": (
+        setting(version="v1.12.0 2023", transformer_postprocess="dhn"),
+        "model.npz: postprocess: nmt has norms before or after all sub-layers, and layers of one "
+        "kind",
+    ),
+    "no scale of inputs": (
+        tensor(encoder_l1_ffn_W1_QuantMultA=np.zeros(1, np.float32)),
+        "model.npz: encoder_l1_ffn_W1_QuantMultA is 0, which is no scale; copy it again",
+    ),
+    "infinite scales": (
+        tensor(encoder_l1_ffn_W1_QuantMultA=np.full(1, np.inf, np.float32)),
+        "model.npz: encoder_l1_ffn_W1_QuantMultA is inf, which is no scale; copy it again",
+    ),
+    "several scales": (
+        tensor(encoder_l1_ffn_W1_QuantMultA=np.ones(3, np.float32)),
+        "model.npz: encoder_l1_ffn_W1_QuantMultA has shape [3], but [1] follows from its settings "
+        "and vocabularies",
+    ),
     "three vocabularies": (
         setting(dim_vocabs=[408] * 3),
         UNREADABLE.format("Expected array of length <= 2 - at $.dim-vocabs"),

@@ -4,6 +4,7 @@ The decoder starts from zeros, and vocabularies have no padding: the run's START
 of zeros and no probability (model.start = "zero").
 """
 
+import math
 import os
 import re
 import zipfile
@@ -146,25 +147,31 @@ def import_marian(
             output,
             dev,
             force,
-            quantization=_quantization(tensors, config),
+            quantization=_quantization(tensors, config, found.model),
         )
 
 
-def _quantization(tensors: files.Tensors, config: files.MarianConfig) -> dict[str, Quantized]:
+def _quantization(
+    tensors: files.Tensors, config: files.MarianConfig, path: Path
+) -> dict[str, Quantized]:
     """Return the form of matrices for whose inputs the file has scales, as Firefox's have."""
     tied = config.embeddings in ("all", "source-target")
     source, target = (files.EMBEDDING,) * 2 if tied else (files.SOURCE, files.TARGET)
     theirs = {"source_embedding/matrix": [source], "target_embedding/matrix": [target]}
     for side, depth in (("encoder", config.enc_depth), ("decoder", config.dec_depth)):
-        for path in (f"{side}_{n}/{layer}/kernel" for n in range(depth) for layer in files.LAYERS):
-            theirs[path] = files.their_names(path, config.norm, config.transformer_tied_layers)
+        for ours in (f"{side}_{n}/{layer}/kernel" for n in range(depth) for layer in files.LAYERS):
+            theirs[ours] = files.their_names(ours, config.norm, config.transformer_tied_layers)
     quantized = {}
-    for path, names in theirs.items():
+    for ours, names in theirs.items():
         # The engine gives all matrices of an input the same scale.
-        alpha = tensors.get(f"{target if names == [source] else names[0]}{files.ALPHA}")
-        if alpha is not None and all(name in tensors for name in names):
-            steps = [float(np.abs(tensors[name]).max()) / files.MAX_INT8 for name in names]
-            quantized[path] = Quantized(files.MAX_INT8 / float(alpha.item()), steps)
+        name = f"{target if names == [source] else names[0]}{files.ALPHA}"
+        if name not in tensors or not all(name in tensors for name in names):
+            continue
+        (alpha,) = files.tensor_of(tensors, name, (1,), path).tolist()
+        if not 0 < alpha < math.inf:
+            raise ModelError(f"{path}: {name} is {alpha:g}, which is no scale", "copy it again")
+        steps = [float(np.abs(tensors[name]).max()) / files.MAX_INT8 for name in names]
+        quantized[ours] = Quantized(files.MAX_INT8 / alpha, steps)
     return quantized
 
 

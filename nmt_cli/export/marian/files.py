@@ -132,10 +132,6 @@ class MarianConfig(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
         if config.transformer_decoder_autoreg == "rnn":
             allowed |= {"dec-cell": ("ssru",), "layer-normalization": (False,)}
         layers, depth = len(config.transformer_tied_layers), config.dec_depth
-        version = re.match(r"v?(\d+)\.(\d+)", str(settings.get("version", "")))
-        if version and config.norm == "pre" and (int(version[1]), int(version[2])) < (1, 10):
-            reason = "did not normalize keys and values of pre-norm attention, as nmt does"
-            raise ModelError(f"{where}: Marian {version[0]}, which wrote it, {reason}")
         for key, values in allowed.items():
             value = settings.get(key, values[0])
             if value not in values:
@@ -144,6 +140,10 @@ class MarianConfig(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
             key = "transformer-tied-layers" if config._operations in _NORMS else "postprocess"
             reason = f"{key}: nmt has norms before or after all sub-layers, and layers of one kind"
             raise ModelError(f"{where}: {reason}")
+        version = re.match(r"v?(\d+)\.(\d+)", str(settings.get("version", "")))
+        if version and config.norm == "pre" and (int(version[1]), int(version[2])) < (1, 10):
+            reason = "did not normalize keys and values of pre-norm attention, as nmt does"
+            raise ModelError(f"{where}: Marian {version[0]}, which wrote it, {reason}")
         return config
 
     @property

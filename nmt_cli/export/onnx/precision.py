@@ -77,7 +77,8 @@ def quantized_columns(
     """Return an int8 matrix and the scales of its columns, whose product approximates a matrix."""
     scales = np.maximum(np.abs(matrix).max(axis=0), TINY) / MAX_WEIGHT
     if given:
-        scales = np.repeat(given.steps, matrix.shape[1] // len(given.steps))
+        steps = np.maximum(given.steps, TINY)
+        scales = np.repeat(steps, matrix.shape[1] // len(steps))
     return np.round(matrix / scales).astype(np.int8), scales.astype(np.float32)
 
 
