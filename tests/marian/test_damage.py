@@ -235,6 +235,10 @@ CASES: dict[str, tuple[Damage, str]] = {
         "model.npz: Marian v1.9, which wrote it, did not normalize keys and values of pre-norm "
         "attention, as nmt does",
     ),
+    "a version of many digits": (
+        setting(version="v1." + "9" * 5000, enc_depth=0),
+        "model.npz: model.encoder_layers must be between 1 and 1,000, not 0",
+    ),
     "highways": (
         setting(version="v1.12.0 2023", transformer_postprocess="dhn"),
         "model.npz: postprocess: nmt has norms before or after all sub-layers, and layers of one "

@@ -198,6 +198,12 @@ def test_tied_layers_share_their_matrices_in_8_bits(ssru: Path, tmp_path: Path) 
     assert done.code == 0, done.err
 
 
+def test_scales_of_some_inputs_only_are_not_used(ssru: Path, tmp_path: Path) -> None:
+    """The engine needs all of them: an export measures them."""
+    change(ssru / "model.npz", encoder_l1_self_Wq_QuantMultA=np.ones(1, np.float32))
+    assert again(ssru, tmp_path / "run").quantization == {}
+
+
 def test_weights_in_float16(ssru: Path, tmp_path: Path) -> None:
     with np.load(ssru / "model.npz") as archive:
         halves = {name: archive[name].astype(np.float16) for name in archive}

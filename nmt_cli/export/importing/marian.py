@@ -154,25 +154,28 @@ def import_marian(
 def _quantization(
     tensors: files.Tensors, config: files.MarianConfig, path: Path
 ) -> dict[str, Quantized]:
-    """Return the form of matrices for whose inputs the file has scales, as Firefox's have."""
+    """Return the form of all matrices if the file has scales for their inputs, as Firefox's."""
     tied = config.embeddings in ("all", "source-target")
     source, target = (files.EMBEDDING,) * 2 if tied else (files.SOURCE, files.TARGET)
     theirs = {"source_embedding/matrix": [source], "target_embedding/matrix": [target]}
     for side, depth in (("encoder", config.enc_depth), ("decoder", config.dec_depth)):
         for ours in (f"{side}_{n}/{layer}/kernel" for n in range(depth) for layer in files.LAYERS):
             theirs[ours] = files.their_names(ours, config.norm, config.transformer_tied_layers)
-    quantized = {}
+    quantized, is_complete = {}, True
     for ours, names in theirs.items():
         # The engine gives all matrices of an input the same scale.
         name = f"{target if names == [source] else names[0]}{files.ALPHA}"
-        if name not in tensors or not all(name in tensors for name in names):
+        if not all(name in tensors for name in names):
+            continue
+        if name not in tensors:
+            is_complete = False
             continue
         (alpha,) = files.tensor_of(tensors, name, (1,), path).tolist()
         if not 0 < alpha < math.inf:
             raise ModelError(f"{path}: {name} is {alpha:g}, which is no scale", "copy it again")
         steps = [float(np.abs(tensors[name]).max()) / files.MAX_INT8 for name in names]
         quantized[ours] = Quantized(files.MAX_INT8 / alpha, steps)
-    return quantized
+    return quantized if is_complete else {}  # the engine needs all of them
 
 
 def _decoding(given: DecoderConfig, config: files.MarianConfig, longest: int) -> dict[str, Any]:

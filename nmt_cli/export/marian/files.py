@@ -140,7 +140,7 @@ class MarianConfig(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
             key = "transformer-tied-layers" if config._operations in _NORMS else "postprocess"
             reason = f"{key}: nmt has norms before or after all sub-layers, and layers of one kind"
             raise ModelError(f"{where}: {reason}")
-        version = re.match(r"v?(\d+)\.(\d+)", str(settings.get("version", "")))
+        version = re.match(r"v?(\d{1,9})\.(\d{1,9})", str(settings.get("version", "")))
         if version and config.norm == "pre" and (int(version[1]), int(version[2])) < (1, 10):
             reason = "did not normalize keys and values of pre-norm attention, as nmt does"
             raise ModelError(f"{where}: Marian {version[0]}, which wrote it, {reason}")
