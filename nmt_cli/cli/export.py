@@ -44,8 +44,8 @@ def export(run: Path | None, quantize: str | None, options: ExportOptions, **cho
 
     RUN is the newest under runs/ by default. An export that does not translate like the trained
     model fails, and nothing is written. A quantized export fails if it loses significantly more
-    BLEU on held-out lines than allowed: 0.2 for int8, 0.1 for float16, and 1 for CTranslate2; with
-    --shortlist, 0.3 more.
+    BLEU on held-out lines than allowed: 0.2 for int8, 0.1 for float16, and 1 for CTranslate2 and
+    Firefox; with --shortlist, 0.3 more.
     """
     chosen["onnx"] &= not chosen["single_file"]  # which is a kind of it
     exporters = [exporter for name, exporter in EXPORTERS.items() if chosen[name.replace("-", "_")]]
