@@ -169,7 +169,8 @@ def test_a_killed_process_of_ray(text: Path) -> None:
             "nmt: Ray's process raylet died; check the free memory; --resume continues the job",
         )
         assert not list(Path(folder).glob("*nmt-r*"))
-    assert job(text, "--resume").finish()[0] == 0
+    code, message = job(text, "--resume").finish()
+    assert code == 0, message
     assert_complete(text)
 
 
