@@ -31,7 +31,7 @@ def main() -> None:
     add = parser.add_argument
     add("run", type=Path, help="a run of nmt train or nmt import")
     add("--text", type=Path, required=True, help="source sentences")
-    add("--limit", type=int, help="use only the first so many lines")
+    add("--limit", type=int, help="use only the first N lines")
     add("--repeats", type=int, default=5, help="rounds per measurement (default: 5)")
     add("--threads", type=int, default=1, help="of each engine (default: 1)")
     add("--json", action="store_true", help="print one JSON object")

@@ -122,12 +122,12 @@ def measure(
         A row for each model and beam size, ready for JSON: cells by their headings, spreads as
         dicts. What a model has once is in its first row.
     """
-    whole, alone = [text.lines], [[text.lines[row]] for row in latency_rows(len(text.lines))]
+    whole, single = [text.lines], [[text.lines[row]] for row in latency_rows(len(text.lines))]
     calls: dict[_Key, Callable[[], Tree]] = {}
     with ExitStack() as stack:
         for model, is_single in product(models, (False, True)):
             process = stack.enter_context(closing(model.start(text, threads, is_single)))
-            lines, sizes = (alone, (1,)) if is_single else (whole, model.engine.sizes)
+            lines, sizes = (single, (1,)) if is_single else (whole, model.engine.sizes)
             for beam_size in model.engine.beam_sizes:
                 calls[model, beam_size, is_single] = _fastest(process, lines, beam_size, sizes)
         answers = in_turns(calls, repeats)
@@ -136,7 +136,7 @@ def measure(
     rows: list[Tree] = []
     for model in models:
         beam_sizes = model.engine.beam_sizes
-        searches = [_search(model, each, models[0], answers, tokenizer) for each in beam_sizes]
+        searches = [_search(model, beam, models[0], answers, tokenizer) for beam in beam_sizes]
         # All searches of a process share its peak.
         peaks = [answers[model, beam_sizes[-1], single][-1]["peak"] for single in (False, True)]
         once = {
@@ -164,14 +164,14 @@ def _search(
     model: Model, beam_size: int, first: Model, answers: _Answers, tokenizer: Tokenizer
 ) -> Tree:
     batches, single = (answers[model, beam_size, is_single] for is_single in (False, True))
-    pair = [answers[each, beam_size, False][0]["translations"] for each in (model, first)]
+    pair = [answers[one, beam_size, False][0]["translations"] for one in (model, first)]
     return {
         "engine": f"{model.engine.name}, {model.weights}",
         "beam": beam_size,
         "batch": batches[0]["size"],
         "tokens/s": _rates(batches, tokenizer),
         "single, tokens/s": _rates(single, tokenizer),
-        "single, ms": 1000 * statistics.median(chain(*(each["seconds"] for each in single))),
+        "single, ms": 1000 * statistics.median(chain(*(answer["seconds"] for answer in single))),
         "same lines": statistics.mean(map(eq, *pair)),
     }
 
@@ -202,7 +202,7 @@ def installed_bytes(packages: Sequence[str]) -> int:
             needed = map(Requirement, distribution.requires or [])
             environment = {"extra": ""}
             waiting += [
-                each.name for each in needed if not each.marker or each.marker.evaluate(environment)
+                item.name for item in needed if not item.marker or item.marker.evaluate(environment)
             ]
     if "nmt-cli" in sizes:  # in a development install, the list has no modules
         sizes["nmt-cli"] = _size(Path(nmt_cli.__file__).parent)

@@ -33,7 +33,7 @@ def translator(
             min_decoding_length=0,
             return_scores=False,
         )
-        return target.decode([[numbers[token] for token in each.hypotheses[0]] for each in found])
+        return target.decode([[numbers[token] for token in one.hypotheses[0]] for one in found])
 
     return translate
 

@@ -5,22 +5,16 @@ of zeros and no probability (model.start = "zero").
 """
 
 import math
-import os
 import re
-import zipfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from sentencepiece import sentencepiece_model_pb2
 
-from nmt_cli.errors import ModelError, NmtError, OptionError, first_line
+from nmt_cli.errors import ModelError, OptionError
+from nmt_cli.export.importing.marian_files import DecoderConfig, MarianFiles, read_yaml, unpacked
 from nmt_cli.export.importing.runs import Shapes, Weights, naming_pointers, write_run
 from nmt_cli.export.importing.vocabulary import (
     Vocabulary,
@@ -29,9 +23,8 @@ from nmt_cli.export.importing.vocabulary import (
     write_tokenizers,
 )
 from nmt_cli.export.marian import files
-from nmt_cli.files import read_limited
 from nmt_cli.recipe.config import DataConfig
-from nmt_cli.recipe.model import SUPPRESSED, BeamSize, Penalty
+from nmt_cli.recipe.model import SUPPRESSED
 from nmt_cli.recipe.reading import recipe_from
 from nmt_cli.text.sentence_piece import read_spm
 from nmt_cli.text.tokenizer import UNK_ID
@@ -39,55 +32,10 @@ from nmt_cli.training.run import Quantized
 
 _UNKNOWN = sentencepiece_model_pb2.ModelProto.SentencePiece.UNKNOWN
 _MAX_VOCABULARY = 16 << 20  # bytes
-_MAX_FILES = 1000  # in an archive
 # The pair in the name of a file of Firefox, e.g. model.enes.intgemm.alphas.bin, or of a folder.
 _FILE = re.compile(r"model\.([a-z]{2,3})([a-z]{2})\..+")
 _CODE = "([A-Za-z]{2,3}(?:_[A-Z][A-Za-z]+)?)"
 _FOLDER = re.compile(f"(?:.+?[-_.])??{_CODE}-{_CODE}")
-
-
-class DecoderConfig(msgspec.Struct, frozen=True, rename="kebab"):
-    """What decoder.yml may have."""
-
-    models: list[str] = []
-    vocabs: list[str] = []
-    beam_size: BeamSize | None = None
-    normalize: Penalty = 0.0
-
-
-@dataclass(frozen=True)
-class MarianFiles:
-    """The files of a model.
-
-    Attributes:
-        vocabularies: of source and target: .spm, or .yml beside source.spm and target.spm.
-    """
-
-    model: Path
-    vocabularies: tuple[Path, Path]
-    decoding: DecoderConfig
-
-    @classmethod
-    def find(cls, path: Path) -> "MarianFiles":
-        """Find the files of a model, given it, or its folder."""
-        folder = path if path.is_dir() else path.parent
-        configs = [*folder.glob("decoder.yml"), *sorted(folder.glob("*.decoder.yml"))]
-        if not path.is_dir():
-            own = ("decoder.yml", f"{path.name}.decoder.yml")
-            configs = [each for each in configs if each.name in own]
-        decoding = _read_decoder(configs[0]) if configs else DecoderConfig()
-        if path.is_dir():
-            found = [_beside(folder, name) for name in decoding.models] or _models(folder)
-            if len(found) != 1:
-                _refuse_packed(folder)
-                names = ", ".join(each.name for each in found) or "none"
-                hint = "give the .npz or .bin file itself"
-                raise ModelError(f"{folder}: one model of Marian is expected, found {names}", hint)
-            (path,) = found
-        elif path.suffix == ".gz":
-            _refuse_packed(folder)
-        listed = [_beside(folder, name) for name in decoding.vocabs]
-        return cls(path, _two(listed or _vocabularies(folder), folder), decoding)
 
 
 @naming_pointers()
@@ -111,8 +59,8 @@ def import_marian(
         OptionError: the languages are neither named nor given.
         ModelError: the files are not such a model, are damaged, or have what nmt lacks.
     """
-    with _unpacked(path) as unpacked:
-        found = MarianFiles.find(unpacked)
+    with unpacked(path) as place:
+        found = MarianFiles.find(place)
         tensors, config = files.read_model(found.model)
         models, (source, target) = _read_vocabularies(found, config)
         over_vocabulary = _over_vocabulary(tensors, config, (source, target), found.model)
@@ -190,93 +138,6 @@ def _decoding(given: DecoderConfig, config: files.MarianConfig, longest: int) ->
     }
 
 
-@contextmanager
-def _unpacked(path: Path) -> Iterator[Path]:
-    """Yield the path, or the folder with the files of an archive."""
-    if path.suffix != ".zip":
-        if not path.exists():
-            raise ModelError(f"{path}: no such file or folder")
-        yield path
-        return
-    with TemporaryDirectory(prefix="nmt-marian-") as folder:
-        try:
-            with zipfile.ZipFile(path) as archive:
-                entries = archive.infolist()
-                size = sum(entry.file_size for entry in entries)
-                if size > 8 * path.stat().st_size or len(entries) > _MAX_FILES:
-                    raise ValueError(f"unpacks to {len(entries):,} files of {size:,} bytes")
-                archive.extractall(folder)
-        except Exception as error:  # zipfile raises many kinds for damaged files
-            reason = f"{path}: not an archive, or damaged ({first_line(error)})"
-            raise ModelError(reason, "copy it again") from None
-        inner = [each for each in Path(folder).iterdir() if each.is_dir()]
-        try:
-            yield inner[0] if len(inner) == 1 and not _models(Path(folder)) else Path(folder)
-        except NmtError as error:
-            raise type(error)(error.message.replace(folder, str(path)), error.hint) from None
-
-
-def _models(folder: Path) -> list[Path]:
-    """Return the model files of a folder, without those of training and shortlists."""
-    found = sorted([*folder.glob("*.npz"), *folder.glob("*.bin")])
-    others = (".optimizer.npz", ".s2t.bin", ".ema.npz")
-    return [each for each in found if not each.name.endswith(others) and each.name[:4] != "lex."]
-
-
-def _vocabularies(folder: Path) -> list[Path]:
-    """Return the vocabularies of a folder without decoder.yml, source first."""
-    for patterns in (
-        ("srcvocab*.spm", "trgvocab*.spm"),
-        ("vocab*.spm",),
-        ("*src*.vocab.yml", "*trg*.vocab.yml"),
-        ("*vocab.yml",),
-        ("source.spm", "target.spm"),
-        ("*.spm",),
-    ):
-        found = [sorted(folder.glob(pattern)) for pattern in patterns]
-        if all(len(paths) == 1 for paths in found):
-            return [paths[0] for paths in found]
-    return []
-
-
-def _two(vocabularies: Sequence[Path], folder: Path) -> tuple[Path, Path]:
-    if len(vocabularies) not in (1, 2):
-        _refuse_packed(folder)
-        hint = "put vocab.spm, or srcvocab.spm and trgvocab.spm, or decoder.yml, beside the model"
-        raise ModelError(f"{folder}: has no vocabularies, or those of several models", hint)
-    return vocabularies[0], vocabularies[-1]
-
-
-def _refuse_packed(folder: Path) -> None:
-    if packed := sorted(folder.glob("*.gz")):
-        hint = f"unpack the files of the model: gunzip {folder}/*.gz"
-        raise ModelError(f"{packed[0]}: is packed with gzip", hint)
-
-
-def _beside(folder: Path, name: str) -> Path:
-    """Return a file that decoder.yml names, maybe by its path on another machine."""
-    for path in (folder / name, folder / Path(name).name, Path(name)):
-        if os.path.isfile(path):  # also where the name is too long for a file
-            return path
-    _refuse_packed(folder)
-    raise ModelError(f"{folder}: has no {Path(name).name[:99]!r}, which decoder.yml names")
-
-
-def _read_yaml(path: Path, limit: int, loader: str) -> Any:
-    try:
-        return files.parse_yaml(read_limited(path, limit), loader)
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{path}: cannot be read as YAML ({first_line(error)})") from None
-
-
-def _read_decoder(path: Path) -> DecoderConfig:
-    try:
-        content = _read_yaml(path, files.MAX_SETTINGS, "SafeLoader")
-        return msgspec.convert(content, DecoderConfig)
-    except msgspec.ValidationError as error:
-        raise ModelError(f"{path}: {str(error).replace('`', '')}") from None
-
-
 def _read_vocabularies(
     found: MarianFiles, config: files.MarianConfig
 ) -> tuple[list[Any], tuple[Vocabulary, Vocabulary]]:
@@ -312,7 +173,7 @@ def _listed(path: Path) -> tuple[dict[str, int], int, int]:
     """Return the ids of a list, and those of the unknown and the end token."""
     try:
         # As text: words like "yes" and numbers are tokens.
-        content = _read_yaml(path, _MAX_VOCABULARY, "BaseLoader")
+        content = read_yaml(path, _MAX_VOCABULARY, "BaseLoader")
         ids = {token: int(number) for token, number in content.items()}
         return ids, ids["<unk>"], ids["</s>"]
     except (AttributeError, KeyError, TypeError, ValueError):
@@ -340,10 +201,7 @@ def _over_vocabulary(
     source, target = sides
     tied = config.embeddings in ("all", "source-target")
     names = [files.EMBEDDING] * 2 if tied else [files.SOURCE, files.TARGET]
-    found = [
-        files.tensor_of(tensors, name, shape, path)
-        for name, shape in zip(names, shapes, strict=False)
-    ]
+    found = [files.tensor_of(tensors, *item, path) for item in zip(names, shapes, strict=True)]
     if tied and len(set(config.dim_vocabs)) > 1:
         raise ModelError(f"{path}: tied embeddings of two sizes, {config.dim_vocabs}")
     logits = found[1]

@@ -1,8 +1,8 @@
 """Vocabularies of imported models.
 
-A model of SentencePiece splits text; where another file lists the vocabulary, its pieces have other
-ids. Here, the models themselves get the pieces in the order of the weights' rows, so that no other
-file is needed. Rows are reordered: PAD, UNK, START and END come first.
+A model of SentencePiece splits text. If another file lists the vocabulary, the ids of the pieces
+are that file's. Here, the models themselves get the pieces in the order of the weights' rows, so
+that no other file is needed. Rows are reordered: PAD, UNK, START and END come first.
 """
 
 import re

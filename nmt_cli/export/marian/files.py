@@ -241,7 +241,7 @@ def parse_yaml(text: bytes, loader: str = "SafeLoader") -> Any:
 
     Raises:
         ValueError: it is not valid, or has aliases or deep collections, which Marian never writes:
-            the first may stand for any amount of text, the second make libyaml crash.
+            the first can expand without limit, the second make libyaml crash.
     """
     kind, depth = getattr(yaml, f"C{loader}", getattr(yaml, loader)), 0
     try:
@@ -364,14 +364,9 @@ def write_bin(path: Path, tensors: Tensors, settings: Mapping[str, Any]) -> None
     path.write_bytes(header + struct.pack("<Q", offset) + bytes(offset) + b"".join(padded))
 
 
-def is_matrix(name: str) -> bool:
-    """Whether a file in intgemm8 stores this weight in integers."""
-    return not name.endswith(ALPHA) and (EMBEDDING in name or "_W" in (name[-3:-1], name[-2:]))
-
-
 def _stored(name: str, tensor: NDArray[np.float32]) -> tuple[int, bytes]:
-    """Return the type and the data of a weight."""
-    if not is_matrix(name):
+    """Return the type and the data of a weight; matrices become integers."""
+    if name.endswith(ALPHA) or not (EMBEDDING in name or "_W" in (name[-3:-1], name[-2:])):
         return 0x404, np.ascontiguousarray(tensor, "<f4").tobytes()
     factor = np.float32(MAX_INT8) / max(np.abs(tensor).max(), np.float32(1e-30))
     integers = np.rint(tensor * factor).astype(np.int8)

@@ -92,10 +92,9 @@ def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verif
     names = file_names(trained)
     checks = compare_reimported(trained, folder / names["model"], PRECISION, GATES)
     if find_spec("fxtranslate"):
-        greedy = [DecodingOptions(beam_size=1, no_repeat_ngram=0)]
         engine = ExportUnderTest(
             translate=_engine(folder, names),
-            searches=greedy,
+            searches=[DecodingOptions(beam_size=1, no_repeat_ngram=0)],
             precision=PRECISION,
             gates=GATES,
             edits_text=False,
@@ -130,9 +129,9 @@ def _alphas(trained: TrainedModel) -> files.Tensors:
     assert isinstance(config, TransformerConfig)
     given, alphas = trained.run.quantization, files.Tensors()
     sizes = {path: form.size for path, form in given.items()} or _sizes(trained)
+    tied = files.TARGET if config.embeddings == "target-softmax" else files.EMBEDDING
     for path, size in sizes.items():
         alpha = np.array([files.MAX_INT8 / size], np.float32)
-        tied = files.TARGET if config.embeddings == "target-softmax" else files.EMBEDDING
         # With a shortlist, the engine has no name for the columns of the softmax layer.
         names = files.their_names(path, config.norm) or [tied, "none"]
         alphas |= {f"{name}{files.ALPHA}": alpha for name in names}
@@ -144,8 +143,7 @@ def _sizes(trained: TrainedModel) -> dict[str, float]:
     graph = trained.step_model.graph
     models = make_graphs(graph)
     steps = {file: models[file] for file in (ENCODER, DECODER)}
-    pairs = calibration_pairs(trained)
-    by_file = calibrate(steps, graph.config, pairs, largest_error=np.inf)
+    by_file = calibrate(steps, graph.config, calibration_pairs(trained), largest_error=np.inf)
     places = ((path, *place.split(":")) for path, place in stored_weights(steps).tensors.items())
     return {path: by_file[file][name] for path, file, name in places if name in by_file[file]}
 

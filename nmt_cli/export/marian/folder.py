@@ -72,9 +72,8 @@ def compare_reimported(
     data = trained.run.recipe.data
     searches = [DecodingOptions(beam_size=beam, no_repeat_ngram=0) for beam in (4, 1)]
     with TemporaryDirectory(prefix="nmt-marian-") as work:
-        languages = data.source, data.target
-        folder = import_marian(model, Path(work, "run"), languages, suppress_unknown=False)
-        run = Run.open(folder)
+        output, languages = Path(work, "run"), (data.source, data.target)
+        run = Run.open(import_marian(model, output, languages, suppress_unknown=False))
         step_model = KerasStepModel(trained_model(run, run.best)[0])
         translator = translator_for(step_model, run.tokenizers(), trained.decoding)
         exported = ExportUnderTest.of(
