@@ -35,7 +35,7 @@ _MAX_VOCABULARY = 16 << 20  # bytes
 # The pair in the name of a file of Firefox, e.g. model.enes.intgemm.alphas.bin, or of a folder.
 _FILE = re.compile(r"model\.([a-z]{2,3})([a-z]{2})\..+")
 _CODE = "([A-Za-z]{2,3}(?:_[A-Z][A-Za-z]+)?)"
-_FOLDER = re.compile(f"(?:.+?[-_.])??{_CODE}-{_CODE}")
+_FOLDER = re.compile(rf"(?:^|[-_.]){_CODE}-{_CODE}\Z")
 
 
 @naming_pointers()
@@ -261,7 +261,7 @@ def _names(
     """Return the run's name and languages."""
     folder = (path if path.is_dir() else path.parent).resolve().name
     own = path.stem if path.suffix == ".zip" else folder
-    match = _FILE.fullmatch(model.name) or _FOLDER.fullmatch(own) or _FOLDER.fullmatch(folder)
+    match = _FILE.fullmatch(model.name) or _FOLDER.search(own) or _FOLDER.search(folder)
     source, target = languages[0] or (match and match[1]), languages[1] or (match and match[2])
     if not (source and target):
         raise OptionError(f"{path} does not name its languages: give `source` and `target`")
