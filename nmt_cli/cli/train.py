@@ -1,5 +1,6 @@
 """From text to a run: nmt quickstart, prepare, train, average, import, backtranslate, distill."""
 
+import json
 import time
 from importlib.util import find_spec
 from pathlib import Path
@@ -167,7 +168,7 @@ def import_(
 def _pairs_command(
     name: str, key: str, metavar: str, words: str, prefix: str, help: str
 ) -> click.Command:
-    """Return a command that translates text to pairs, for recipes to name in ``key``.
+    """Return a command that translates text to pairs, for recipes to name in data.``key``.
     ``words`` and ``prefix`` are the arguments of the example."""
     example = f"nmt {name} {words} -o {prefix}"
     epilog = f"writes {prefix}.pt and {prefix}.en."
@@ -205,15 +206,17 @@ def _pairs_command(
             folder = lookup.find_model(model)
             settings = RaySettings(engine.address, **vars(hardware))
             languages = on_ray(files, folder, decoding, output, force, settings)
-        source, target = languages[::-1] if key == "data.synthetic" else languages
-        say(f'for a recipe from {source} to {target}: {key} = ["{output}"] (relative to data.root)')
+        source, target = languages[::-1] if key == "synthetic" else languages
+        # Absolute, so that data.root does not matter; a string of JSON is one of TOML.
+        path = json.dumps(str(output.absolute()), ensure_ascii=False)
+        say(f"for [data] in a recipe from {source} to {target}: {key} = [{path}]")
 
     return make_pairs
 
 
 backtranslate = _pairs_command(
     "backtranslate",
-    "data.synthetic",
+    "synthetic",
     "MONO...",
     "mono.en -m exports/docs-en-pt",
     "corpora/mono.bt",
@@ -230,7 +233,7 @@ backtranslate = _pairs_command(
 )
 distill = _pairs_command(
     "distill",
-    "data.train",
+    "train",
     "SOURCE...",
     "train.pt -m exports/big-pt-en",
     "corpora/distilled",

@@ -18,7 +18,7 @@ from nmt_cli.search.lines import Translation
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.segments import repeats
 from nmt_cli.search.translator import Translator
-from nmt_cli.text.lines import is_blank
+from nmt_cli.text.lines import is_blank, plain_name
 
 if TYPE_CHECKING:
     from nmt_cli.jobs.folders import DataPath
@@ -75,8 +75,9 @@ def pair_files(
         names = " and ".join(map(repr, languages))
         reason = f"{model.path}: its languages, {names}, cannot name two files"
         raise ModelError(reason, "use a model whose recipe has codes such as pt and en")
-    if output.name in ("", ".."):
-        raise OutputError(f"{output}: is not a file name", "give a PREFIX, such as corpora/mono.bt")
+    if output.name in ("", "..") or plain_name(output).suffix == ".tsv":
+        reason = f"{output}: cannot be the PREFIX of two files"  # a recipe would read one TSV file
+        raise OutputError(reason, "give one such as corpora/mono.bt")
     paths = [output.with_name(f"{output.name}.{language}") for language in languages]
     for path in paths:
         if path.exists() and any(file.exists() and path.samefile(file) for file in files):

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from nmt_cli.bundle.manifest import manifest_digest
+from nmt_cli.data.corpus import read_corpus
+from nmt_cli.recipe.reading import load_recipe
 from nmt_cli.search.segments import repeats
 from tests.cli.conftest import NMT, assert_fails, nmt, snapshot
 from tests.cli.test_bad_input import limit_file_size
@@ -63,15 +65,26 @@ class TestPairs:
             result.err
         )
 
-    def test_the_report_shows_the_recipe_key(self, workdir: Path) -> None:
-        words = ["mono.xx", "-m", "bundle", "-o", "made", "--force"]
-        expected = {
-            "backtranslate": 'for a recipe from yy to xx: data.synthetic = ["made"]',
-            "distill": 'for a recipe from xx to yy: data.train = ["made"]',
-        }
-        for command, message in expected.items():
+    @pytest.mark.parametrize("output", ["made", "../far/mono.bt", 'a "b" é/made'])
+    def test_a_recipe_accepts_the_setting_that_is_printed(self, workdir: Path, output: str) -> None:
+        """Wherever the recipe, its data.root and the pairs are."""
+        expected = {"backtranslate": ("yy", "xx", "synthetic"), "distill": ("xx", "yy", "train")}
+        recipe = workdir / "recipes" / "r.toml"
+        recipe.parent.mkdir()
+        for command, (source, target, key) in expected.items():
+            words = ["mono.xx", "-m", "bundle", "-o", output, "--force"]
             result = nmt(command, *words, cwd=workdir)
-            assert result.message == f"{message} (relative to data.root)"
+            start = f"for [data] in a recipe from {source} to {target}: "
+            assert result.message.startswith(f"{start}{key} = ["), result.err
+            setting = result.message.removeprefix(start)
+            for root in ("", "corpora", "../elsewhere", workdir / "absolute"):
+                table = f'source = "{source}"\ntarget = "{target}"\nroot = "{root}"\n{setting}'
+                recipe.write_text(f"[data]\n{table}\n", encoding="utf-8")
+                data = load_recipe(recipe).data
+                (name,) = getattr(data, key)
+                corpus = read_corpus(name, data)
+                side = corpus.target if command == "backtranslate" else corpus.source
+                assert side == lines(workdir / f"{output}.xx")
 
     def test_several_sources_standard_input_and_options(self, workdir: Path) -> None:
         text = (workdir / "mono.xx").read_bytes()
@@ -151,7 +164,9 @@ class TestRefusals:
             ("absent.xx", "bundle", "made", ("absent.xx: no such file",)),
             ("mono.xx", "absent", "made", ("absent: no such run or bundle",)),
             ("mono.xx", "prepared", "made", ("prepared: neither a run", "nmt export")),
-            ("mono.xx", "bundle", "..", ("..: is not a file name", "PREFIX")),
+            ("mono.xx", "bundle", "..", ("..: cannot be the PREFIX of two files", "mono.bt")),
+            ("mono.xx", "bundle", "made.tsv", ("made.tsv: cannot be the PREFIX of two files",)),
+            ("mono.xx", "bundle", "made.tsv.gz", ("made.tsv.gz: cannot be the PREFIX of",)),
             ("mono.xx", "bundle", "mono.xx/made", ("made.xx", "cannot be written")),
             ("mono.xx", "bundle", "/proc/made", ("/proc/made.xx", "cannot be written")),
             ("empty.xx", "bundle", "made", ("nothing to write: 0 pairs of 1 lines",)),
