@@ -47,10 +47,12 @@ def trained(work: Path, precision: str, recipe: str, settings: Sequence[str]) ->
     places = ("-o", work / precision, "--prepared", work / "prepared", "--force")
     nmt("train", recipe, *words, *places)
     log = read_log(work / precision)
-    speeds = [record["tokens_per_second"] for record in log if "tokens_per_second" in record][1:]
-    bleu = [record["validation_bleu"] for record in log if "validation_bleu" in record][-1]
-    speed = f"{statistics.median(speeds):,.0f}"
-    return f"train, validation BLEU {bleu:.1f}", precision, "Keras", speed, ""
+    speeds = [record["tokens_per_second"] for record in log if "tokens_per_second" in record]
+    bleu = [record["validation_bleu"] for record in log if "validation_bleu" in record]
+    what = f"train, validation BLEU {bleu[-1]:.1f}" if bleu else "train"
+    # The first log line has the compilation; a training may be too short for another.
+    speed = f"{statistics.median(speeds[1:] or speeds):,.0f}" if speeds else ""
+    return what, precision, "Keras", speed, ""
 
 
 def translated(
@@ -103,18 +105,26 @@ def main() -> None:
     parser.add_argument("--precision", action="append", help="to also train in; repeatable")
     parser.add_argument("--work", type=Path, help="folder to keep runs and exports in")
     options = parser.parse_args()
-    try:
-        find_provider(options.device)  # before any training
+    few = f"training.log_every={max(1, min(50, options.steps // 4))}"
+    settings = [few, *options.set, f"training.max_steps={options.steps}", "training.max_minutes=0"]
+    precisions = dict.fromkeys(("float32", *(options.precision or PRECISIONS)))
+    try:  # before any training
+        find_provider(options.device)
+        for precision in precisions:
+            setting = f"training.precision={precision}"
+            data = find_recipe(options.recipe, (*settings, setting)).data
+        if not data.test:
+            sys.exit(f"the recipe {options.recipe} names no test set; give --set data.test=[...]")
+        lines = read_corpus(data.test[0], data).source
     except NmtError as error:
         sys.exit(str(error))
-    settings = [*options.set, f"training.max_steps={options.steps}", "training.max_minutes=0"]
-    data = find_recipe(options.recipe, tuple(settings)).data
-    lines = read_corpus(data.test[0], data).source
     with tempfile.TemporaryDirectory(prefix="nmt-gpu-") as place:
         work = options.work or Path(place)
-        precisions = dict.fromkeys(("float32", *(options.precision or PRECISIONS)))
-        rows = [trained(work, precision, options.recipe, settings) for precision in precisions]
-        rows += decoded(work, options.device, lines)
+        try:
+            rows = [trained(work, precision, options.recipe, settings) for precision in precisions]
+            rows += decoded(work, options.device, lines)
+        except subprocess.CalledProcessError as error:
+            sys.exit(f"nmt {error.cmd[3]} failed; its message is above")
     print(json.dumps({"nmt": nmt_cli.__version__, **processor()}))
     print("\n".join(table(rows)))
 
