@@ -9,7 +9,7 @@ Runtime's bare matrix product. Each side and thread setting has a process of its
 the model once. A first round, which is not counted, finds each side's best threads; then the sides
 take turns. The length penalty is 0, because CTranslate2 uses a different formula.
 
-Needs ``pip install 'nmt_cli[ctranslate2]'``, and ``nmt_cli[train]`` to export a run.
+Needs ``pip install '.[ctranslate2]'``, and ``.[train]`` to export a run.
 """
 
 import argparse

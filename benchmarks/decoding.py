@@ -8,7 +8,7 @@ tokens, so that the work does not depend on the weights.
 
 OPTIONS are passed on to benchmarks/against_ctranslate2.py.
 
-Needs ``pip install 'nmt_cli[train,ctranslate2]'``.
+Needs ``pip install '.[train,ctranslate2]'``.
 """
 
 import argparse

@@ -10,7 +10,7 @@ and the size of the installation and of the model. Tokens are the run's target t
 engines. Each engine has a process for batches and one for single sentences; engines take turns, and
 may use as many cores as they have threads. There is no length penalty, because the formulas differ.
 
-Needs Linux, nmt_cli[train], and the engines: ctranslate2, pymarian, fxtranslate, and transformers
+Needs Linux, the extra train, and the engines: ctranslate2, pymarian, fxtranslate, and transformers
 with torch.
 """
 

@@ -225,7 +225,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
     options = parser.parse_args()
     if not all(map(importlib.util.find_spec, ("torch", "transformers"))):
-        sys.exit("PyTorch or transformers is missing: pip install 'nmt_cli[bench]'")
+        sys.exit("PyTorch or transformers is missing: pip install '.[bench]'")
     with tempfile.TemporaryDirectory(prefix="nmt-train-") as place:
         results = measure(options, Path(place))
     report(results)

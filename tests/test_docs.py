@@ -69,6 +69,20 @@ def test_recipes_are_valid_and_have_a_source_for_each_corpus_or_none(path: Path)
         assert data.sources.keys() in (set(), names)
 
 
+@pytest.mark.parametrize(
+    "page",
+    [*PAGES[1:], *sorted((ROOT / "benchmarks").glob("*.py"))],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
+def test_extras_are_installed_from_the_checkout(page: Path) -> None:
+    """The package is not on PyPI: 'nmt_cli[EXTRA]' needs one that is installed."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    text = page.read_text(encoding="utf-8")
+    assert "nmt_cli[" not in text
+    for extras in re.findall(r"['/](?:\.|nmt)\[([a-z0-9,]+)\]", text):
+        assert set(extras.split(",")) <= project["optional-dependencies"].keys(), extras
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_resolve(page: Path) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):

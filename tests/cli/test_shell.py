@@ -8,6 +8,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -297,3 +298,11 @@ def test_the_library_names_options_and_the_command_line_their_flags() -> None:
 def test_a_missing_package_names_its_extra(package: str, extra: str) -> None:
     message = _explain(ModuleNotFoundError(name=f"{package}.inner"))
     assert message == f"this command needs {package}; pip install 'nmt_cli[{extra}]'"
+
+
+def test_pip_installs_the_extra_of_an_installed_package() -> None:
+    """Without an index: the package was installed from a checkout or a wheel."""
+    words = ["-m", "pip", "install", "--dry-run", "--no-index", "--no-deps", "nmt_cli[plot]"]
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Requirement already satisfied: nmt_cli[plot]" in done.stdout
