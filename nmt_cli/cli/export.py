@@ -65,12 +65,11 @@ def export(run: Path | None, quantize: str | None, options: ExportOptions, **cho
 
 @command(example="nmt verify exports/docs-pt-en --run runs/docs-pt-en")
 @click.argument("bundle", type=PATH)
+@option_group(ExportOptions, "options", ("checkpoint", "dev"))
 def verify(
     bundle: Path,
+    options: ExportOptions,
     run: Path | None = option(None, "Compare BUNDLE with the model of this run."),
-    checkpoint: Path | None = option(
-        None, "Weights to compare with; default: the run's best, average or last, in this order."
-    ),
 ) -> None:
     """Check that a bundle is intact and translates.
 
@@ -78,8 +77,8 @@ def verify(
     TensorFlow. With --run, also compare the bundle with the trained model, as the export does, and
     record the result in a bundle that was exported with --no-verify.
     """
-    if checkpoint and not run:
-        raise click.UsageError("--checkpoint needs --run")
+    if options != ExportOptions() and not run:
+        raise click.UsageError("--checkpoint and --dev need --run")
     standard_output()
     bundle = find_model(bundle)
     if run:
@@ -87,7 +86,6 @@ def verify(
         from nmt_cli.export.onnx.bundle import verify_against_run
         from nmt_cli.training.run import Run
 
-        options = ExportOptions(checkpoint=checkpoint)
         for check in verify_against_run(Run.open(run), options, bundle).checks:
             show(f"passed  {check}")
         say(f"{bundle}: translates like the model of {run}")

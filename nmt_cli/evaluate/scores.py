@@ -160,11 +160,11 @@ def compare(systems: Sequence[System]) -> list[Result]:
     """
     results = []
     for metric_counts in zip(*(system.counts for system in systems), strict=True):
-        baseline, *_ = samples = _sampled_scores(metric_counts)
+        baseline, *_ = samples = sampled_scores(metric_counts)
         for system, counts, scores in zip(systems, metric_counts, samples, strict=True):
             score, low, high = counts.score_of(), *_interval(scores)
             difference = abs(score - metric_counts[0].score_of())
-            p = None if system is systems[0] else _p_value(scores, baseline, difference)
+            p = None if system is systems[0] else p_value(scores, baseline, difference)
             signature = counts.metric.get_signature()
             signature.update("seed", SEED)
             signature.update("bs", DRAWS)
@@ -172,7 +172,7 @@ def compare(systems: Sequence[System]) -> list[Result]:
     return results
 
 
-def _sampled_scores(systems: Sequence[Counts]) -> list[NDArray[np.float64]]:
+def sampled_scores(systems: Sequence[Counts]) -> list[NDArray[np.float64]]:
     """Return each system's scores in all bootstrap samples, each [DRAWS].
     Samples are generated one by one: sacreBLEU's need 1 GB for chrF++ of 10,000 sentences."""
     rng = np.random.default_rng(SEED)
@@ -189,9 +189,7 @@ def _interval(scores: NDArray[np.float64]) -> tuple[float, float]:
     return float(ordered[cut]), float(ordered[-1 - cut])
 
 
-def _p_value(
-    scores: NDArray[np.float64], baseline: NDArray[np.float64], difference: float
-) -> float:
+def p_value(scores: NDArray[np.float64], baseline: NDArray[np.float64], difference: float) -> float:
     """Return how often differences exceed their mean by the real difference or more.
 
     sacreBLEU counts only those that exceed it by more: identical translations would then differ

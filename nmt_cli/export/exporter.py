@@ -178,7 +178,7 @@ _FORMATS = (
         help="Write a TensorFlow SavedModel that takes and returns text.",
         module="nmt_cli.export.saved_model",
         marker="saved_model.pb",
-        next_step="SavedModel written to {folder}",
+        next_step="SavedModel written to {folder}; see its MODEL_CARD.md for how to use it",
     ),
     Exporter(
         name="keras",
@@ -262,7 +262,13 @@ class ExportOptions:
     )
     force: bool = option(False, "Replace an older export in the same folder.")
     checkpoint: Path | None = option(
-        None, "Weights to export; default: the run's best, average or last, in this order."
+        None, "Weights of the run; default: its best, average or last, in this order."
+    )
+    dev: str | None = option(
+        None,
+        "Text that calibrates and verifies the export instead of the run's held-out lines: "
+        "PREFIX.SOURCE and PREFIX.TARGET.",
+        metavar="PREFIX",
     )
     beam_size: BeamSize | None = option(None, "The export's default number of hypotheses.")
     length_penalty: Penalty | None = option(None, "The export's default length penalty.")

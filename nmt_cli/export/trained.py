@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from nmt_cli import __version__
 from nmt_cli.bundle.card import CARD, card
 from nmt_cli.bundle.manifest import Check, Verification
+from nmt_cli.data.corpus import read_held_out
 from nmt_cli.errors import ModelError
 from nmt_cli.export.exporter import ExportOptions
 from nmt_cli.host import import_keras
@@ -30,7 +31,7 @@ class TrainedModel:
         step_model: in float32.
         steps: number of training steps of its weights.
         decoding: default settings of the export's search.
-        held_out: source and target lines that the training did not see.
+        held_out: source and target lines that the training did not see, or those of ``dev``.
     """
 
     run: Run
@@ -45,6 +46,9 @@ class TrainedModel:
         """Load a run's model, tokenizers and held-out text."""
         checkpoint = options.checkpoint or run.preferred
         check_size(checkpoint, run.weights)  # before Keras takes memory and time
+        held_out = run.held_out()
+        if options.dev is not None:  # relative to the current folder
+            held_out = read_held_out(options.dev, replace(run.recipe.data, root=""))
         import_keras()
         from nmt_cli.model.step_model import KerasStepModel
         from nmt_cli.training.model import trained_model
@@ -53,7 +57,7 @@ class TrainedModel:
         given = {name: getattr(options, name) for name in ("beam_size", "length_penalty")}
         changes = {name: value for name, value in given.items() if value is not None}
         decoding, model = replace(run.recipe.decoding, **changes), KerasStepModel(model)
-        return cls(run, model, progress.step, decoding, run.tokenizers(), run.held_out())
+        return cls(run, model, progress.step, decoding, run.tokenizers(), held_out)
 
     @property
     def tokenizer_folder(self) -> Path:

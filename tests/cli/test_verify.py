@@ -46,7 +46,9 @@ def test_a_damaged_bundle(workdir: Path) -> None:
 def test_no_bundle(workdir: Path) -> None:
     assert_fails(nmt("verify", RUN, cwd=workdir), f"{RUN}: not a bundle", "(no manifest.json)")
     assert_fails(nmt("verify", "absent", cwd=workdir), "absent: no such run or bundle")
-    assert nmt("verify", BUNDLE, "--checkpoint", "x", cwd=workdir).code == 2
+    for option in ("--checkpoint", "--dev"):
+        result = nmt("verify", BUNDLE, option, "x", cwd=workdir)
+        assert (result.code, result.message) == (2, "Error: --checkpoint and --dev need --run")
 
 
 def test_an_unverified_bundle_warns_at_each_use(workdir: Path) -> None:

@@ -75,6 +75,6 @@ def test_an_interval_is_the_central_95_percent() -> None:
 def test_p_by_hand() -> None:
     # Differences of 0, 1, 2, 5, with mean 2: one exceeds it by 3 or more, two by 0 or more.
     scores, baseline = np.array([1.0, 2, 5, 1]), np.array([1.0, 1, 3, 6])
-    assert module._p_value(scores, baseline, 3) == (1 + 1) / 5
-    assert module._p_value(scores, baseline, 3.1) == 1 / 5
-    assert module._p_value(scores, baseline, 0) == (2 + 1) / 5
+    assert module.p_value(scores, baseline, 3) == (1 + 1) / 5
+    assert module.p_value(scores, baseline, 3.1) == 1 / 5
+    assert module.p_value(scores, baseline, 0) == (2 + 1) / 5

@@ -73,7 +73,7 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
     tensors, settings = convert(trained, "Firefox's engine", absent)
     if not trained.held_out[0] and not trained.run.quantization:
         reason = f"{trained.run.folder}: has no held-out text, on which activations are measured"
-        raise ModelError(reason, "import the model again with `dev`")
+        raise ModelError(reason, "give some with `dev`")
     names = file_names(trained)
     files.write_bin(folder / names["model"], tensors | _alphas(trained), settings)
     write_vocabularies(trained, folder, names["vocabulary"], names["source"], names["target"])
