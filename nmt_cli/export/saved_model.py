@@ -43,7 +43,7 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
 
 
 def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verification:
-    """Compare a SavedModel's translations with its model's.
+    """Compare a SavedModel's translations with its model's, and write the card with the report.
 
     It searches only once, even if that finds a loop, and splits lines by other rules: sentences are
     compared.
@@ -60,7 +60,8 @@ def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verif
     exported = ExportUnderTest(translate, [once], edits_text=False)
     lines = re.sub(SENTENCE_END, r"\1\n\2", "\n".join(trained.held_out[0])).split("\n")
     sentences = replace(trained, held_out=(lines, []))
-    return trained.passed(compare_with_model(sentences, exported)[0])
+    report = trained.passed(compare_with_model(sentences, exported)[0])
+    return trained.write_card(folder, options.precision, "as a SavedModel", "saved-model", report)
 
 
 class TranslationModule(tf.Module):

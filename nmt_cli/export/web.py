@@ -9,6 +9,7 @@ import json
 import re
 import shutil
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ _RUNTIME_FILES = {
 # For Node, and for the page before it is cached.
 _NOT_CACHED = {"package.json", "service-worker.js"}
 
-verify = single_file.verify
+verify = partial(single_file.verify, form="as a web page", usage="web")
 
 
 def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:

@@ -1,6 +1,7 @@
 """ONNX bundles and SavedModels translate like the trained model."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import numpy as np
@@ -192,7 +194,11 @@ def test_an_older_bundle_is_replaced_only_with_force(tiny_run, tiny_bundle, tmp_
 
 @pytest.mark.parametrize("name", ["onnx", "saved-model"])
 def test_exports_are_verified_as_they_are_used(
-    tiny_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    tiny_run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
 ) -> None:
     """A bundle through the steps of the text path, which a SavedModel does not have."""
     decoding = replace(tiny_run.recipe.decoding, fold_capitals=True, repair_code=True)
@@ -201,3 +207,12 @@ def test_exports_are_verified_as_they_are_used(
     output = tmp_path / "export"
     report = EXPORTERS[name].export(run, ExportOptions(output=output, checkpoint=run.last))
     assert report.outcome == "passed"
+    card = (output / "MODEL_CARD.md").read_text(encoding="utf-8")
+    assert report.lines()[-1] in card
+    if name == "saved-model":
+        code = re.search(r"((?:^    .*\n|^\n)+)", card.partition("## Use\n")[2], re.M)
+        assert code
+        exec(dedent(code[1]).replace("THIS_FOLDER", str(output)), {})
+        text, score = capsys.readouterr().out.rsplit(maxsplit=1)
+        assert text
+        assert float(score) < 0

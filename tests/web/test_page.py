@@ -128,7 +128,9 @@ def test_node_and_a_browser_translate_alike(
     target = tmp_path / "page"
     options = ExportOptions(output=target, checkpoint=tiny_run.last)
     EXPORTERS["web"].export(tiny_run, options)
-    assert "xx to yy" in (target / "MODEL_CARD.md").read_text(encoding="utf-8")
+    card = (target / "MODEL_CARD.md").read_text(encoding="utf-8")
+    assert "xx to yy, as a web page\n" in card
+    assert "python -m http.server -d THIS_FOLDER\n" in card
 
     tokenizers = tiny_run.tokenizers()
     search = single_file.FileSearch(single_file.load_file(target), tokenizers)

@@ -58,12 +58,22 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
     (folder / MODEL).write_bytes(serialized(model))
 
 
-def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verification:
-    """Compare a file's translations with its model's, and write the card with the report."""
+def verify(
+    trained: TrainedModel,
+    options: ExportOptions,
+    folder: Path,
+    form: str = "as one ONNX file",
+    usage: str = "",
+) -> Verification:
+    """Compare a file's translations with its model's, and write the card with the report.
+
+    Args:
+        form, usage: of the card, for a folder that is used in another way; see ``write_card``.
+    """
     checks, _ = compare_with_model(trained, _under_test(trained, options, folder))
     report = trained.passed(checks, onnxruntime.__version__)
-    usage = f"single-file-{'text' if options.with_tokenizer else trained.spec.kind}"
-    return trained.write_card(folder, options.precision, "as one ONNX file", usage, report)
+    usage = usage or f"single-file-{'text' if options.with_tokenizer else trained.spec.kind}"
+    return trained.write_card(folder, options.precision, form, usage, report)
 
 
 def _under_test(trained: TrainedModel, options: ExportOptions, folder: Path) -> ExportUnderTest:
