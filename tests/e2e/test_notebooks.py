@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -33,3 +34,13 @@ def test_a_notebook_is_small_and_was_run_in_order(path: Path) -> None:
     cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
     assert [cell["execution_count"] for cell in cells] == [*range(1, len(cells) + 1)]
     assert "/tmp/" not in text
+
+
+def test_the_tour_says_how_to_open_it_and_how_long_it_took() -> None:
+    text = (ROOT / "docs" / "notebooks" / "tour.ipynb").read_text(encoding="utf-8")
+    first, *others = json.loads(text)["cells"]
+    intro = "".join(first["source"])
+    assert "    pip install '.[train,plot]' jupyterlab\n" in intro
+    assert "    jupyter lab docs/notebooks/tour.ipynb\n" in intro
+    (stated,) = re.findall(r"The training took ([\d.]+ minutes)", intro)
+    assert f"steps in {stated}" in json.dumps(others)
