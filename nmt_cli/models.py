@@ -111,6 +111,7 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
     Attributes:
         kind: "run", "bundle" or "ensemble".
         path: its folder.
+        name: of the recipe with its languages, as the bundle's card has it.
         languages: source and target, as the recipe named them.
         tokenizers: of both sides.
         config: the recipe's [model] table.
@@ -121,7 +122,7 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
     def __init__(self, members: "Sequence[Bundle | _Run]") -> None:
         self._members, first = members, members[0]
         self.kind = "ensemble" if len(members) > 1 else first.kind
-        self.path, self.languages = first.folder, first.languages
+        self.path, self.name, self.languages = first.folder, first.name, first.languages
         self.tokenizers = first.tokenizers
         self.config, self.decoding = first.config, first.decoding
         self.has_attention = all(member.has_attention for member in members)
@@ -353,7 +354,7 @@ class _Run:
 
         self.folder, self._run = path, Run.open(path)
         recipe = self._run.recipe
-        self.languages = recipe.data.source, recipe.data.target
+        self.name, self.languages = recipe.label, (recipe.data.source, recipe.data.target)
         self.tokenizers = self._run.tokenizers()
         self.config, self.decoding = recipe.model, recipe.decoding
         self.loaded: dict[int, StepModel] = {}

@@ -62,6 +62,7 @@ class Bundle:
         self._threads, self._workers, self._private = threads, workers, private
         self._provider = find_provider(device, provider)
         self.folder, self.manifest = folder, read_manifest(folder)
+        self.name = self.manifest.name
         self.languages = self.manifest.source_language, self.manifest.target_language
         self.config, self.decoding = self.manifest.architecture, self.manifest.decoding
         self.has_attention = self.manifest.attention is not None

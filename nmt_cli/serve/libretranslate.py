@@ -207,6 +207,12 @@ class LibreTranslate(Interface):
             side: {"code": code, "name": language_name(code)}
             for side, code in (("source", first.source), ("target", first.target))
         }
+        models = [
+            {"source": source, "target": target, "name": model.name}
+            for source in self.models.sources
+            for target in self.models.targets(source)
+            if (model := self.models.find(source, target))
+        ]
         suffixes = [*FORMATS.values(), *ARCHIVES.values()]
         return JSONResponse(
             {
@@ -216,6 +222,7 @@ class LibreTranslate(Interface):
                 "frontendTimeout": 500,
                 "keyRequired": bool(self.access.keys),
                 "language": languages,
+                "models": models,
                 "suggestions": bool(self.service.options.suggestions),
                 "supportedFilesFormat": [_PLAIN_SUFFIX, *" ".join(suffixes).split()],
             }

@@ -31,6 +31,7 @@ class ServedModel:
 
     Attributes:
         steps: the model itself.
+        name: as its card has it.
         source, target: codes of the languages, in lower case.
         has_attention: whether its translations can have alignments.
         version: of its files; a replaced bundle has another one.
@@ -69,6 +70,7 @@ class ServedModel:
     def _set(self, model: TranslationModel, files: "_Files") -> None:
         self._model: TranslationModel | None = model
         self._files, self._translators = files, dict[DecodingOptions, Translator]()
+        self.name = model.name
         self.has_attention, self.beam_size = model.has_attention, model.decoding.beam_size
         self.source, self.target = (code.lower() for code in model.languages)
         self.version = " ".join(model.fingerprint())
@@ -133,6 +135,7 @@ class ServedPivot:
     def __init__(self, steps: tuple[ServedModel, ...]) -> None:
         self.steps = steps
         self.source, self.target = steps[0].source, steps[-1].target
+        self.name = ", then ".join(step.name for step in steps)
 
     @property
     def has_attention(self) -> bool:

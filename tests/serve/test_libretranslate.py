@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import pytest
 from libretranslatepy import LibreTranslateAPI
 
+from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.models import TranslationModel
 from nmt_cli.search.lines import Translation
 from nmt_cli.serve.service import Limits, ranked
@@ -162,11 +163,13 @@ def test_names_of_files(server: Server, name: str) -> None:
     assert isinstance(send_file(server, name, b"a casa\n"), bytes)
 
 
-def test_what_pages_and_monitors_ask_for(server: Server) -> None:
+def test_what_pages_and_monitors_ask_for(server: Server, bundle: Path) -> None:
     assert server.get("/health").body == {"status": "ok"}
     settings = server.get("/frontend/settings").body
     assert settings["charLimit"] == 50_000
     assert settings["language"]["source"] == {"code": "pt", "name": "Portuguese"}
+    name = read_manifest(bundle).name
+    assert settings["models"] == [{"source": "pt", "target": "en", "name": name}]
     headers = {"Origin": "https://example.org"}
     answer = server.post("/detect", {"q": "olá"}, headers)
     assert answer.headers["access-control-allow-origin"] == "*"

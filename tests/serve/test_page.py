@@ -1,10 +1,12 @@
 """The files of the page; tests/web/test_serve.py uses it in a browser."""
 
 import re
+from typing import Literal
 
 import pytest
 
 from nmt_cli.serve.app import page_routes
+from nmt_cli.web import page_files
 from tests.serve.conftest import Server
 
 
@@ -28,6 +30,23 @@ def test_files_come_with_a_policy(server: Server, path: str, kind: str, part: st
     assert headers["content-security-policy"].startswith("default-src 'none'; ")
     assert "unsafe" not in headers["content-security-policy"]
     assert headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize("page", ["serve", "export"])
+def test_pages_have_what_their_script_uses_and_one_primary_button(
+    page: Literal["serve", "export"],
+) -> None:
+    files = page_files(page)
+    text, script = (files[name].read_text("utf-8") for name in ("index.html", "page.js"))
+    ids = re.findall(r'id="(\w+)"', text)
+    assert len(ids) == len(set(ids))
+    used = {*re.findall(r"page\.(\w+)", script + files["app.js"].read_text("utf-8"))} - {"js"}
+    assert used <= set(ids)
+    assert {"clear", "count", "copy", "status"} <= used
+    assert re.findall(r'<button id="(\w+)" class="primary"', text) == ["copy"]
+    assert text.count('class="primary"') == 1
+    assert 'role="status"' in text  # read by screen readers when it changes
+    assert 'aria-describedby="count"' in text
 
 
 def test_the_page_refers_to_its_files_only(server: Server) -> None:

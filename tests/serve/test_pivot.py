@@ -33,6 +33,8 @@ def test_the_shortest_path_is_taken(bundle: Path, tmp_path: Path) -> None:
     assert steps(models, "pt", "pt") == []
     assert models.targets("pt") == ["de", "en", "es", "fr"]
     assert models.targets("fr") == []
+    first, second = models.find("pt", "fr").steps  # type: ignore[union-attr]
+    assert models.find("pt", "fr").name == f"{first.name}, then {second.name}"  # type: ignore[union-attr]
     assert models.find("pt", "fr") is models.find("pt", "fr")  # their sentences share a queue
 
 

@@ -67,6 +67,8 @@ await Promise.all([page.waitForRequest("**/translate"), type("Bom")]);
 await type(given.text);
 found.dropped = (await dropped).failure().errorText;
 found.typed = await translation();
+const texts = (...ids) => Promise.all(ids.map((id) => page.locator(`#${id}`).textContent()));
+found.shown = await texts("count", "model");
 
 await target.locator("[data-word]").nth(1).hover();
 found.hovered = await marked();
@@ -128,6 +130,23 @@ await page.route("**/translate", (route) => route.fulfill(refusal), { times: 1 }
 await type("Bom dia!");
 found.slow = await status("Slowdown");
 found.later = await translation();
+
+await type("This text is in English, and it stays.");
+found.stays = [await status("already"), await translation()];
+await page.getByLabel("From").selectOption("pt");
+await type("Nobody swapped the languages of this text.");
+found.already = await status("already");
+await type("Good morning!"); // too short to be certain
+await page.locator("#status").filter({ hasText: /^$/ }).waitFor({ state: "attached" });
+found.short = (await translation()) !== "";
+await source.press("Tab");
+await page.keyboard.press("Enter"); // Clear
+const cleared = [await source.inputValue(), await translation()];
+found.cleared = [...cleared, ...(await texts("status", "count"))];
+found.focused = await page.evaluate(() => document.activeElement.id);
+await page.getByLabel("From").selectOption("auto");
+found.unknown = await texts("model");
+await check("cleared");
 
 await page.getByRole("link", { name: "requests" }).click();
 await page.getByText("POST /suggest").click();

@@ -48,12 +48,14 @@ def test_a_browser_uses_the_page(tmp_path: Path) -> None:
     source = pairs[1][0]  # of the second target word
     group = [source, *(target for word, target in pairs if word == source)]
     first = pairs[0][0]
+    already = "The text seems to be in English already."
     assert result.pop("docs")[:3] == ["q", "string, required", "Source text."]
     described = [f"{method.upper()} {path}" for path, method in OPERATIONS]
     assert sorted(result.pop("requests")) == sorted(described)
     assert result == {
         "dropped": "net::ERR_ABORTED",
         "typed": f"{best.text}\n{second}",
+        "shown": [f"Characters: {len(given['text'])} of 50,000", "Model: everyday-pt-en"],
         "hovered": group,
         "hoveredSource": group,
         "cursor": [first, *(target for word, target in pairs if word == first)],
@@ -68,6 +70,12 @@ def test_a_browser_uses_the_page(tmp_path: Path) -> None:
         "offline": "The server does not answer.",
         "slow": "Slowdown. It takes requests again in 1 s.",
         "later": good_morning,
+        "stays": [already, "This text is in English, and it stays."],
+        "already": already,
+        "short": True,
+        "cleared": ["", "", "", "Characters: 0 of 50,000"],
+        "focused": "source",
+        "unknown": [""],
         "noKey": "Please contact the server operator to get an API key.",
         "wrongKey": "Invalid API key.",
         "withKey": good_morning,

@@ -1,11 +1,13 @@
 // The page: sends the text to the server as LibreTranslate's clients do, and shows the answer.
 
-import { page, say } from "./page.js";
+import { page, say, showCount } from "./page.js";
 
 const PAUSE = 200; // milliseconds without typing, after which a text is translated
 const ALTERNATIVES = 3; // of a line
+// A text in another language than the selected one: at least so many characters and so much percent.
+const [MIN_DETECTED, CERTAIN] = [20, 80];
 const chosen = new Map(); // lines with the alternatives that the user selected, by source
-let languages = [];
+let [languages, models] = [[], []];
 let lines = []; // of the translation: { source, text, pairs of spans }
 let language = ""; // of the source, if known
 let running = new AbortController();
@@ -113,10 +115,14 @@ async function translate() {
     const answer = fields.q.trim()
       ? await ask("translate", { ...fields, alignments: true }, signal)
       : { translatedText: fields.q };
-    language = answer.detectedLanguage?.language ?? language;
-    say(answer.detectedLanguage ? `Detected language: ${languageName(language)}` : "");
+    const detected = answer.detectedLanguage?.language;
+    language = detected ?? language;
     show(linesOf(fields.q, answer.translatedText, answer.alignments));
-    showSwap();
+    showPair();
+    const already = (detected ?? (await detect(fields.q, signal))) === fields.target;
+    if (signal.aborted) return;
+    if (already) say(`The text seems to be in ${languageName(fields.target)} already.`);
+    else say(detected ? `Detected language: ${languageName(detected)}` : "");
   } catch (error) {
     if (signal.aborted) return;
     report(error);
@@ -124,8 +130,16 @@ async function translate() {
   }
 }
 
+/** Returns the language of a text if that is certain. */
+async function detect(q, signal) {
+  if ([...q.trim()].length < MIN_DETECTED) return undefined;
+  const [likeliest] = await ask("detect", { q }, signal).catch(() => []);
+  return likeliest?.confidence >= CERTAIN ? likeliest.language : undefined;
+}
+
 /** Translates the text soon; nothing that was in its place before. */
 function schedule() {
+  showCount();
   running.abort();
   clearTimeout(timer);
   hideChoices();
@@ -197,8 +211,12 @@ function markAtCursor() {
   mark(words.find((word) => word.dataset.word <= cursor && cursor <= end(word))?.dataset.word);
 }
 
-function showSwap() {
-  page.swap.disabled = !targetsOf(page.to.value).includes(language);
+/** Shows what depends on both languages: the model, and whether they can be swapped. */
+function showPair() {
+  const target = page.to.value;
+  const model = models.find((model) => model.source === language && model.target === target);
+  page.model.textContent = model ? `Model: ${model.name}` : "";
+  page.swap.disabled = !targetsOf(target).includes(language);
 }
 
 /** Offers the languages that the source's can be translated to, one of them selected. */
@@ -212,7 +230,7 @@ function showTargets(code) {
   language = from === "auto" ? "" : from;
   [page.source.lang, page.target.lang] = [language, page.to.value];
   chosen.clear();
-  showSwap();
+  showPair();
   schedule();
 }
 
@@ -284,6 +302,8 @@ async function start() {
   const sources = languages.filter(({ targets }) => targets.length);
   const options = sources.map(({ name, code }) => new Option(name, code));
   page.from.replaceChildren(new Option("Auto-detect", "auto"), ...options);
+  models = settings.models;
+  page.count.dataset.limit = settings.charLimit;
   page.from.value = settings.language.source.code;
   page.keys.hidden = !settings.keyRequired;
   page.file.accept = settings.supportedFilesFormat.join();
