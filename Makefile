@@ -47,11 +47,12 @@ docs: $(VENV)/dev
 # Each set of installed packages has a marker file, newer than the files that define the set.
 $(VENV)/train: pyproject.toml constraints.txt Makefile
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q -c constraints.txt -e '.[train,plot]'
+	@echo "installing TensorFlow and other packages in $(VENV): some minutes, about 3 GB"
+	$(BIN)/python -m pip install -c constraints.txt -e '.[train,plot]'
 	touch $@
 
 $(VENV)/dev: $(VENV)/train
-	$(BIN)/python -m pip install -q -c constraints.txt -e '.[train,plot,dev]'
+	$(BIN)/python -m pip install -c constraints.txt -e '.[train,plot,dev]'
 	touch $@
 
 clean:

@@ -1,6 +1,10 @@
 """From text to a run: nmt quickstart, prepare, train, average, import, backtranslate, distill."""
 
 import json
+import os
+import shlex
+import shutil
+import sys
 import time
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,10 +31,10 @@ SENTENCES = (
 )
 
 
-@command(example="nmt quickstart && echo 'Onde fica a farmácia?' | nmt translate")
+@command(example="nmt quickstart")
 @click.pass_context
 def quickstart(context: click.Context) -> None:
-    """Train, evaluate, export and use a small model in a few minutes.
+    """Train, evaluate, export and use a small model in about two minutes.
 
     It translates the phrases of the built-in phrasebook. Each command is printed before it runs.
     Needs the extra train.
@@ -42,7 +46,12 @@ def quickstart(context: click.Context) -> None:
     if find_spec("keras") is None:  # otherwise, training would fail once the data is prepared
         raise ModuleNotFoundError(name="keras")
     began = time.monotonic()
-    label = lookup.find_recipe(QUICKSTART_RECIPE).label
+    recipe = lookup.find_recipe(QUICKSTART_RECIPE)
+    steps, label = recipe.training.max_steps, recipe.label
+    say(
+        f"Training a small model for {steps:,} steps takes about two minutes on two idle cores. "
+        "Expect 90\nBLEU or more: the test sentences are of the same simple kinds."
+    )
     run, bundle = Path("runs", label), Path("exports", label)
     sample = run / "sample.pt"
     for step, words in (
@@ -58,7 +67,20 @@ def quickstart(context: click.Context) -> None:
         say(f"\n$ nmt {step.name} {' '.join(words)}")
         step.main(words, parent=context, standalone_mode=False)
     say(f"\nDone in {time.monotonic() - began:.0f} s. Translate your own sentences:")
-    say("$ echo 'Onde fica a farmácia?' | nmt translate")
+    say(f"$ echo 'Onde fica a farmácia?' | {_this_program()} translate -m {bundle}")
+
+
+def _this_program() -> str:
+    """Return how to call nmt in the user's shell: its PATH may not have the nmt that runs now."""
+    program = shutil.which("nmt")
+    if program and Path(program).resolve() == Path(sys.argv[0]).resolve():
+        return "nmt"
+    if not os.access(sys.argv[0], os.X_OK):
+        return f"{shlex.quote(sys.executable)} -m nmt_cli"
+    path = Path(sys.argv[0]).absolute()
+    return shlex.quote(
+        str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+    )
 
 
 @command(example="nmt prepare docs-pt-en --set data.root=corpora")

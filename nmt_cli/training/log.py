@@ -42,15 +42,21 @@ def read_log(run: Path) -> list[dict[str, Any]]:
 
 
 class TrainingLog:
-    """The log of one session of a training, from the step ``start``, in a run folder or nowhere.
+    """The log of one session of a training, from the step ``start`` to ``last``, in a run folder or
+    nowhere.
 
     Records of steps that the session repeats are removed, as is that of an incomplete validation.
     """
 
-    def __init__(self, run: Path | None, start: int, validated: bool) -> None:
-        self._run = run
-        # disable=None: show it on a terminal only.
-        self._bar = tqdm(disable=None if run else True, bar_format="{desc}", dynamic_ncols=True)
+    def __init__(self, run: Path | None, start: int, last: int, validated: bool) -> None:
+        self._run, self._start = run, start
+        self._bar = tqdm(
+            total=last,
+            initial=start,
+            disable=None if run else True,  # None: show it on a terminal only
+            bar_format="step {n_fmt}/{total_fmt}  {desc}",
+            dynamic_ncols=True,
+        )
         self._writer: Any = None
         if run:
             with suppress(ImportError):
@@ -77,17 +83,23 @@ class TrainingLog:
         with tqdm.external_write_mode():
             logger.info(line)
 
+    def step(self, step: int, seconds: float) -> None:
+        """Count a step on the progress line; log how long the first step of the session took."""
+        self._bar.update()
+        if step == self._start + 1:
+            self.message(f"the first step took {seconds:.0f} s, with the compilation of the model")
+
     def progress(self, step: int, epoch: int, values: dict[str, float], seconds: float) -> None:
         """Update the progress line, with the seconds left; without a terminal, log a line."""
         minutes, seconds_left = divmod(int(seconds), 60)
         line = (
-            f"step {step:>6,}  epoch {epoch + 1}  loss {values['loss']:.3f}  "
+            f"epoch {epoch + 1}  loss {values['loss']:.3f}  "
             f"accuracy {values['accuracy']:.3f}  {values['tokens_per_second']:,.0f} tokens/s  "
             f"rate {values['learning_rate']:.2e}  "
             f"left {minutes // 60}:{minutes % 60:02}:{seconds_left:02}"
         )
         if self._bar.disable:
-            logger.info(line)
+            logger.info(f"step {step:>6,}  {line}")
         else:
             self._bar.set_description_str(line)
 

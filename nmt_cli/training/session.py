@@ -69,7 +69,8 @@ class Session(keras.callbacks.Callback):
         first = Position(start.epoch, start.index)
         self._feed = BatchFeed(lambda: epochs.starting_at(first), devices, self._config.copies)
         folder = run.folder if devices.is_main else None
-        self._log = TrainingLog(folder, start.step, start.validated >= start.step)
+        validated = start.validated >= start.step
+        self._log = TrainingLog(folder, start.step, self._config.max_steps, validated)
         self._began = time.monotonic()
         self._batches = 0
         self._restart_interval()
@@ -134,6 +135,7 @@ class Session(keras.callbacks.Callback):
             seconds=self._start.seconds + time.monotonic() - self._began,
         )
         step, config = self.state.step, self._config
+        self._log.step(step, self.state.seconds - self._start.seconds)
         done = step >= config.max_steps or self._is_time_up(step)
         if step % config.log_every == 0 or done:
             self._log_step()

@@ -245,12 +245,14 @@ class TestColours:
         leader, follower = new_terminal()
         with open(follower, "w") as terminal:
             monkeypatch.setattr(sys, "stderr", terminal)
-            log = TrainingLog(tmp_path, 0, validated=True)
+            log = TrainingLog(tmp_path, 0, 100, validated=True)
             values = dict.fromkeys(("loss", "accuracy", "tokens_per_second", "learning_rate"), 1.0)
+            log.step(1, 9.0)
             log.progress(5, 0, values, 60.0)
             log.message("a line above the progress bar")
             log.close()
         shown = all_of(leader)
+        assert b"step 1/100" in shown
         assert b"epoch 1" in shown
         assert b"\x1b" not in shown
 

@@ -15,9 +15,6 @@ NMT = [sys.executable, "-m", "nmt_cli"]
 def quickstart(tmp_path_factory):
     """The folder and the output of a finished quickstart."""
     folder = tmp_path_factory.mktemp("quickstart")
-    # Without the recipe's limit of three minutes, in which a busy machine trains less.
-    recipe = f"extends = '{ROOT}/recipes/phrasebook.toml'\ntraining.max_minutes = 0\n"
-    (folder / "phrasebook").write_text(recipe)
     done = subprocess.run(
         [*NMT, "quickstart"], cwd=folder, capture_output=True, text=True, check=False
     )
@@ -40,6 +37,24 @@ def test_it_shows_every_command(quickstart):
     for command in ("prepare", "train", "evaluate", "export", "translate"):
         assert f"$ nmt {command}" in done.stderr
     assert "Where is the pharmacy?" in done.stdout
+
+
+@pytest.mark.slow
+def test_its_last_command_works_in_the_same_shell(quickstart):
+    folder, done = quickstart
+    last = done.stderr.splitlines()[-1].removeprefix("$ ")
+    assert "translate -m exports/phrasebook-pt-en" in last
+    again = subprocess.run(
+        last, shell=True, cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert again.stdout == "Where is the pharmacy?\n", again.stderr
+
+
+@pytest.mark.slow
+def test_it_reports_progress_from_the_first_step_on(quickstart):
+    _, done = quickstart
+    assert "Expect 90 BLEU" in done.stderr
+    assert "the first step took" in done.stderr
 
 
 @pytest.mark.slow
