@@ -2,7 +2,7 @@
 
 A corpus specification is one of
 
-    tfds:NAME:SPLIT    TensorFlow Datasets, e.g. tfds:ted_hrlr_translate/pt_to_en:train
+    tfds:NAME:SPLIT    TensorFlow Datasets, e.g. tfds:ted_hrlr_translate/pt_to_en:train[:90%]
     phrasebook:SPLIT   the sentence pairs that come with the package (Portuguese, English)
     FILE.tsv           one pair per line, separated by a tab
     PREFIX             two line-aligned files, PREFIX.pt and PREFIX.en
@@ -163,9 +163,10 @@ def sentence_pairs(split: str) -> list[dict[str, str]]:
 
 
 def _tfds(rest: str, config: DataConfig) -> Corpus:
-    name, _, split = rest.rpartition(":")
-    if not name or not split:
+    match = re.fullmatch(r"([^\[]+):([^:\[]+(?:\[.*)?)", rest)  # slices have colons, too
+    if not match:
         raise RecipeError(f"tfds:{rest}: not of the form tfds:NAME:SPLIT")
+    name, split = match.groups()
     builder = _tfds_builder(name, split, config)
     corpus = Corpus(f"{name.replace('/', '-')}.{split}", [], [])
     sides = {config.source: corpus.source, config.target: corpus.target}
@@ -214,10 +215,13 @@ def _tfds_builder(name: str, split: str, config: DataConfig) -> Any:
             "nmt train phrasebook works offline; for this data set, copy its folder from a machine "
             "that has it and set data.tfds_dir",
         ) from None
-    if split not in builder.info.splits:
+    try:
+        if not builder.info.splits[split].num_examples:
+            raise ValueError("it is empty")
+    except Exception as error:  # not one of the splits, nor slices of them
         raise RecipeError(
             f"{name} in {builder.data_path} has no split '{split}' "
-            f"(it has {', '.join(sorted(builder.info.splits)) or 'none'})",
+            f"({first_line(error).rstrip('.')})",
             "download the whole data set, or choose other splits in data.train and data.dev",
-        )
+        ) from None
     return builder
