@@ -56,8 +56,7 @@ def translate(
     this order.
     """
     output = None if options.output in (Path("-"), Path("/dev/stdout")) else options.output
-    options = replace(options, files=files, output=output, decoding=decoding)
-    options.check()
+    options = replace(options, files=files, output=output, decoding=decoding).resolved()
     began = time.monotonic()
     terminal = sys.stderr is not None and sys.stderr.isatty()
     if options.engine:

@@ -2,13 +2,13 @@
 
 import json
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from nmt_cli.errors import InputError, OptionError
 from nmt_cli.formats import ARCHIVES, FORMATS
-from nmt_cli.jobs.files import STDIN, shard_range
+from nmt_cli.jobs.files import STDIN, jobs_of, name_of, shard_range
 from nmt_cli.options import check_settings, option
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.text.lines import STRICT, plain_name
@@ -16,6 +16,7 @@ from nmt_cli.text.lines import STRICT, plain_name
 COLUMN = "column"
 """For ``errors``: keep a row that fails, whatever the reason, with its error in a column."""
 
+RecordFormat = Literal["tsv", "jsonl", "csv", "parquet"]
 # The formats that nmt_cli/formats lists, which type checkers cannot read.
 if TYPE_CHECKING:
     DocumentFormat = str
@@ -94,9 +95,10 @@ class TranslateOptions:
     trace: bool = option(
         False, "Show each search step: beams, candidates, finished hypotheses.", group="Output"
     )
-    input_format: Literal["tsv", "jsonl", "csv", "parquet"] | None = option(
+    input_format: RecordFormat | None = option(
         None,
-        "Translate one field of each record and keep the others; parquet writes a folder.",
+        "Translate one field of each record and keep the others; parquet writes a folder. "
+        "Default: by the suffix of FILE, or lines of text.",
         group="Input",
     )
     field: str | None = option(
@@ -161,6 +163,29 @@ class TranslateOptions:
                 raise InputError(f"{glossary}: not a regular file", "copy it to one")
             settings["decoding"]["glossary"] = hashlib.sha256(glossary.read_bytes()).hexdigest()
         return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+
+    def resolved(self) -> "TranslateOptions":
+        """Return the options, checked, with the ``input_format`` that the names of files imply."""
+        if self.input_format or self.format or self.constraints:  # which say how to read files
+            self.check()
+            return self
+        files: dict[Any, Path] = {}  # the last of each format
+        for file, _ in jobs_of(self.files, None):
+            suffix = plain_name(file).suffix.lower()[1:]
+            files[suffix if suffix in get_args(RecordFormat) else None] = file
+        (form, file), *others = (files or {None: STDIN}).items()
+        if others:
+            reason = f"{name_of(file)} and {name_of(others[0][1])} have different formats"
+            raise OptionError(reason, "use one call for each, or give `input_format`")
+        options = replace(self, input_format=form)
+        try:
+            options.check()
+        except OptionError as error:
+            if form and "`input_format" in error.message:
+                hint = f"{file} implies {form}; to translate it as lines of text, use < {file}"
+                raise OptionError(error.message, hint) from None
+            raise
+        return options
 
     def check(self) -> None:
         """Check that no option contradicts another one or lacks one that it needs."""

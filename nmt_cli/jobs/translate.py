@@ -39,7 +39,7 @@ def translate_files(
 
     Raises BrokenPipeError if the reader of standard output is gone.
     """
-    options.check()
+    options = options.resolved()
     form = form_of(options)
     if not isinstance(form, Lines):
         return _translate_shards(options, form, model, progress)

@@ -49,7 +49,7 @@ def translate_files(
     progress: Progress | None = None,
 ) -> Counts:
     """Translate files on Ray; returns what was translated. Several bundles are an ensemble."""
-    options.check()
+    options = options.resolved()
     model, root = _checked(bundles, options.decoding), DataPath.of(options.output or Path())
     with locked(root.local) if root.local else nullcontext():
         jobs = file_jobs(options, model.fingerprint())

@@ -154,7 +154,7 @@ def test_json_rows_that_fail_stay_as_they_are(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("options", [{}, {"json": True}, {"input_format": "csv"}])
 def test_an_input_that_becomes_shorter(tmp_path: Path, options: dict[str, Any]) -> None:
-    path, output = tmp_path / "a.csv", tmp_path / "out"
+    path, output = tmp_path / "a.txt", tmp_path / "out"
     path.write_bytes(b"text\n" + b"a\n" * 100_000)
 
     def shortening(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
@@ -163,9 +163,18 @@ def test_an_input_that_becomes_shorter(tmp_path: Path, options: dict[str, Any]) 
 
     model = Model()
     model.translator = lambda *_, **__: fake_translator(FakeStepModel(shortening))  # type: ignore
-    with pytest.raises(InputError, match=r"a\.csv: became shorter while it was read, so that"):
+    with pytest.raises(InputError, match=r"a\.txt: became shorter while it was read, so that"):
         run(path, model=model, output=output, **options)
     assert not output.exists()
+
+
+def test_the_name_of_a_file_implies_how_it_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,text\n1,one\n")
+    options = TranslateOptions(
+        files=(tmp_path / "a.csv",), output=tmp_path / "out", field="text", tokens=True
+    )
+    translate_files(options, Model())  # type: ignore[arg-type]
+    assert (tmp_path / "out").read_text().startswith("id,text,tokens\n1,one,")
 
 
 class TestParquet:
