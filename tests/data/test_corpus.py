@@ -114,7 +114,10 @@ def test_the_phrasebook(monkeypatch: pytest.MonkeyPatch) -> None:
     assert error.message == "the phrasebook is in pt and en, not de and en"
 
 
-@pytest.mark.parametrize("malformed", ["tfds:", "tfds:name", "tfds::train", "tfds:name:"])
+@pytest.mark.parametrize(
+    "malformed",
+    ["tfds:", "tfds:name", "tfds::train", "tfds:name:", "tfds:name[:9]", "tfds:[:9]", "tfds::[:9]"],
+)
 def test_malformed_names_of_data_sets(malformed: str) -> None:
     assert refusal(malformed, config()).message == f"{malformed}: not of the form tfds:NAME:SPLIT"
 
@@ -135,6 +138,28 @@ def test_records_of_several_lines_stay_one_line(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(corpus, "_tfds_builder", lambda *_: builder)
     pairs = read_corpus("tfds:a/b:train", config())
     assert pairs == Corpus("a-b.train", ["um dois", "a"], ["one two\x0c", "b"])
+
+
+@pytest.mark.parametrize(
+    ("specification", "name", "split"),
+    [
+        ("a/b:train[:90%]", "a/b", "train[:90%]"),
+        ("a/b:1.0.0:train[10:20]", "a/b:1.0.0", "train[10:20]"),
+        ("a:train[:50%]+test[5:]+dev", "a", "train[:50%]+test[5:]+dev"),
+        ("a:train+test[-5:]", "a", "train+test[-5:]"),
+        ("a:train[", "a", "train["),  # TensorFlow Datasets reports what is wrong
+        ("a:train[:5]:x", "a", "train[:5]:x"),
+    ],
+)
+def test_slices_of_splits(
+    specification: str, name: str, split: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    builder = records({"pt": b"um", "en": b"one"})
+    built = []
+    monkeypatch.setattr(corpus, "_tfds_builder", lambda *given: built.append(given[:2]) or builder)
+    pairs = read_corpus(f"tfds:{specification}", config())
+    assert built == [(name, split)]
+    assert pairs == Corpus(f"{name.replace('/', '-')}.{split}", ["um"], ["one"])
 
 
 def test_records_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,6 +206,22 @@ def test_a_download_that_succeeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert pairs.target == [line.replace("pt", "en", 1) for line in pairs.source]
     (tmp_path / "archive.tar.gz").unlink()  # what was downloaded stays
     assert read_corpus(f"tfds:{TED}:validation", settings).target == ["en dev 0 ação ."]
+    for split, wanted in (
+        ("train[:67%]", pairs.target[:2]),
+        ("train[67%:]", pairs.target[2:]),
+        ("train[1:2]", pairs.target[1:2]),
+        ("train[:1]+validation", [pairs.target[0], "en dev 0 ação ."]),
+    ):
+        part = read_corpus(f"tfds:{TED}:{split}", settings)
+        assert (part.name, part.target) == (f"{TED.replace('/', '-')}.{split}", wanted)
+    for split, reason in (
+        ("nonesuch", "Unknown split 'nonesuch'. Should be one of ['train', 'validation', 'test']"),
+        ("train[:5]", "Requested slice [:5] incompatible with 3 examples"),
+        ("train[:", "Error parsing split 'train[:'. See format at: https:"),
+        ("train[1:1]", "it is empty"),
+    ):
+        error = refusal(f"tfds:{TED}:{split}", settings)
+        assert f"/1.0.0 has no split '{split}' ({reason}" in error.message
 
 
 def test_the_real_records() -> None:
@@ -196,7 +237,10 @@ def test_the_real_records() -> None:
     assert pairs.target[0] == "did they eat fish and chips ?"
     error = refusal(f"tfds:{TED}:nonesuch", settings)
     assert f"{TED} in " in error.message
-    assert "has no split 'nonesuch' (it has " in error.message
+    assert "has no split 'nonesuch' (Unknown split 'nonesuch'. Should be one of " in error.message
     assert "validation" in error.message
+    kept = read_corpus(f"tfds:{TED}:validation[:90%]", settings)
+    rest = read_corpus(f"tfds:{TED}:validation[90%:]", settings)
+    assert (kept.source + rest.source, len(rest)) == (pairs.source, 119)
     error = refusal(f"tfds:{TED}:validation", config(tfds_dir=str(folder), source="fr"))
     assert error.message == "ted_hrlr_translate has no language 'fr' (it has pt, en)"
