@@ -10,7 +10,7 @@ Tables of recipes, options of the command line and tables of manifests are all s
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import field, fields
 from pathlib import Path
@@ -75,7 +75,8 @@ def checked(value: Any, kind: Any, name: str) -> Any:
         if all(math.isfinite(number) for number in numbers if isinstance(number, float)):
             return result
     kind = _without_none(kind)
-    hint = _did_you_mean(value, get_args(kind)) if get_origin(kind) is Literal else ""
+    choices = get_args(kind) if get_origin(kind) is Literal else ()
+    hint = did_you_mean(value, {choice: choice for choice in choices})
     raise OptionError(f"{name} must be {_expected(value, kind)}, not {value!r}".lstrip(), hint)
 
 
@@ -109,7 +110,7 @@ def settings_from(
     for key, value in table.items():
         if key not in known:
             names = f"known keys: {', '.join(sorted(known))}"
-            hint = hints.get(key) or _did_you_mean(key, known, prefix, names)
+            hint = hints.get(key) or did_you_mean(key, {k: f"{prefix}{k}" for k in known}, names)
             raise OptionError(f"{where}: unknown key '{prefix}{key}'", hint)
         if get_origin(known[key]) is tuple and isinstance(value, get_args(known[key])[0]):
             values[key] = (value,)
@@ -118,11 +119,12 @@ def settings_from(
     return kind(**values)
 
 
-def _did_you_mean(word: object, known: Iterable[str], prefix: str = "", otherwise: str = "") -> str:
+def did_you_mean(word: object, known: Mapping[str, object], otherwise: str = "") -> str:
+    """Return a hint with the value of the key that is most like a word, if one is like it."""
     from difflib import get_close_matches  # not at the start of every command
 
-    matches = get_close_matches(word, list(known), 1) if isinstance(word, str) else []
-    return f"did you mean '{prefix}{matches[0]}'?" if matches else otherwise
+    matches = get_close_matches(word, known, 1) if isinstance(word, str) else []
+    return f"did you mean '{known[matches[0]]}'?" if matches else otherwise
 
 
 def plain_type(kind: Any) -> Any:

@@ -40,14 +40,14 @@ def installed_models() -> dict[str, Path]:
     return dict(sorted(folders.items()))
 
 
-def model_folder(model: Path) -> Path:
+def model_folder(model: Path, wanted: str = "run or bundle") -> Path:
     """Return a model's folder: the path itself, or where the model of that name is installed."""
     if model.exists():
         return model
     installed = installed_models() if len(model.parts) == 1 else {}
     if str(model) not in installed:
         hint = f"installed models: {', '.join(installed)}" if installed else ""
-        raise ModelError(f"{model}: no such run or bundle", hint)
+        raise ModelError(f"{model}: no such {wanted}", hint)
     return installed[str(model)]
 
 

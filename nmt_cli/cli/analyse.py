@@ -56,8 +56,8 @@ def evaluate(
     hardware: Hardware,
     model: tuple[Path, ...] = option(
         (),
-        "Run or bundle; repeatable. Default: the newest bundle or run; without `source`, the "
-        "newest run.",
+        "Run or bundle; repeatable. Default: as for nmt translate; without `source`, the newest "
+        "run.",
         flags="-m",
     ),
     translation: tuple[Path, ...] = option(
@@ -181,7 +181,7 @@ def inspect(
 ) -> None:
     """Describe a run, a bundle or a recipe.
 
-    MODEL is the newest bundle or run by default. Shows architecture, languages, parameters, sizes,
+    MODEL is by default that of nmt translate. Shows architecture, languages, parameters, sizes,
     scores with their signatures, corpora and decoding defaults; for a bundle also its verification
     and the inputs and outputs of its graphs; for a run its steps and checkpoints. Needs no
     TensorFlow and loads no weights; to check a bundle, use nmt verify.

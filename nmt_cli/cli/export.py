@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 
-from nmt_cli.bundle.packages import installed_models, write_wheel
-from nmt_cli.cli.lookup import find_model, find_run
+from nmt_cli.bundle.packages import write_wheel
+from nmt_cli.cli import lookup
 from nmt_cli.cli.options import PATH, Option, command, option_group, say, show
 from nmt_cli.errors import NmtError
 from nmt_cli.export.exporter import EXPORTERS, FLOAT32, ExportOptions
 from nmt_cli.files import standard_output
 from nmt_cli.host import import_keras
+from nmt_cli.models import describe
 from nmt_cli.options import option
 
 
@@ -57,7 +58,7 @@ def export(run: Path | None, quantize: str | None, options: ExportOptions, **cho
     exporter.check(options)
     from nmt_cli.training.run import Run
 
-    opened = Run.open(find_run(run))
+    opened = Run.open(lookup.find_run(run))
     for line in exporter.export(opened, options).lines():
         say(f"  {line}")
     say(exporter.next_step.format(folder=exporter.folder(opened, options)))
@@ -80,7 +81,7 @@ def verify(
     if options != ExportOptions() and not run:
         raise click.UsageError("--checkpoint and --dev need --run")
     standard_output()
-    bundle = find_model(bundle)
+    bundle = lookup.find_model(bundle)
     if run:
         import_keras()
         from nmt_cli.export.onnx.bundle import verify_against_run
@@ -115,38 +116,44 @@ def package(
 ) -> None:
     """Make a Python wheel of a bundle.
 
-    BUNDLE is the newest under exports/ by default. Where the wheel is installed, nmt translate -m
-    NAME and nmt_cli.open("NAME") use the model.
+    BUNDLE is by default that of nmt translate. Where the wheel is installed, nmt translate -m NAME
+    and nmt_cli.open("NAME") use the model.
     """
-    folder = find_model(bundle)
+    folder = lookup.find_model(bundle)
     named = bundle if bundle and not bundle.exists() else folder.resolve()  # the first: installed
     path = write_wheel(folder, output or Path(), name or named.name, version, force)
     say(f"wheel written to {path}; next: pip install {path}")
 
 
-@command(example="nmt models --json | jq -r '.[].name'")
+@command(example="nmt models --default exports/pt-en")
 def models(
+    default: str | None = option(
+        None, "Set the default of -m in this folder, in .nmt-model; '' unsets it.", metavar="NAME"
+    ),
     as_json: bool = option(False, "Print a JSON list with all details.", flags="--json"),
 ) -> None:
-    """List the installed models."""
-    from nmt_cli.bundle.card import describe_bundle
-
+    """List the models under exports/ and runs/, and the installed ones."""
     standard_output()
-    records = []
-    for name, path in installed_models().items():
+    if default is not None:
+        lookup.set_default_model(default)
+    chosen, records = lookup.default_model(), []
+    found = {name: folder for _, known in lookup.known_models() for name, folder in known.items()}
+    if chosen:
+        found.setdefault(chosen, Path(chosen))
+    for name, path in found.items():
         try:
-            records.append(describe_bundle(path) | {"name": name})
+            records.append(describe(path) | {"name": name, "default": name == chosen})
         except NmtError as error:
-            say(f"{name}: left out: {error}")
+            say(f"{name}{' (default)' * (name == chosen)}: left out: {error}")
     if as_json:
         show(json.dumps(records, ensure_ascii=False))
         return
     if not records:
-        say("no models are installed; nmt package makes wheels of models, for pip install")
+        say("no models here; nmt quickstart makes one, and pip installs wheels of nmt package")
     width = max((len(record["name"]) for record in records), default=0)
     for record in records:
         scores = (f"{row['metric']} {row['value']:.1f} {row['set']}" for row in record["scores"])
         size = f"{record['bytes'] / 1e6:,.1f} MB"
         languages = f"{record['source']} to {record['target']}"
         row = f"{record['name']:{width}}", languages, record["precision"], size, ", ".join(scores)
-        show("  ".join(row).rstrip())
+        show("  ".join(row).rstrip() + "  (default)" * record["default"])

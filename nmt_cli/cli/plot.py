@@ -63,13 +63,13 @@ def _picture(example: str) -> Callable[[Callable[..., "Figure"]], click.Command]
 TARGET: str | None = option(None, "Its translation; default: the model's own.")
 MODEL: Path | None = option(
     None,
-    "Run, or bundle exported with --attention; default: the newest that has the weights.",
+    "Run, or bundle exported with --attention. Default: that of nmt translate, or the newest run.",
     flags="-m",
 )
 
 
 def _with_attention(model: Path | None, part: str = "cross") -> Path:
-    """Return the model given, or the newest, or the newest run if that lacks such weights."""
+    """Return the model given, or the default one, or the newest run if that lacks such weights."""
     folder, graph = lookup.find_model(model), ATTENTION if part == "cross" else SELF_ATTENTION
     if model or kind_of(folder) == "run" or (folder / graph).exists():
         return folder

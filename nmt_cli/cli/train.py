@@ -77,10 +77,8 @@ def _this_program() -> str:
         return "nmt"
     if not os.access(sys.argv[0], os.X_OK):
         return f"{shlex.quote(sys.executable)} -m nmt_cli"
-    path = Path(sys.argv[0]).absolute()
-    return shlex.quote(
-        str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
-    )
+    path, folder = Path(sys.argv[0]).absolute(), Path.cwd()
+    return shlex.quote(str(path.relative_to(folder) if path.is_relative_to(folder) else path))
 
 
 @command(example="nmt prepare docs-pt-en --set data.root=corpora")
@@ -169,7 +167,7 @@ def import_(
     model.safetensors, or with pytorch_model.bin if torch is installed. All other commands take the
     run; nmt train --init-from trains it further.
     """
-    folder = model_folder(model)
+    folder = model_folder(model, "file, folder or installed model")
     if (folder / MANIFEST).exists():
         if source or target or normalize_punctuation:
             names = "`source`, `target` and `normalize_punctuation`"

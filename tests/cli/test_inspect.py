@@ -69,7 +69,10 @@ def test_corpora_and_their_licences_are_recorded(system: Path) -> None:
 class TestBundle:
     def test_json_contains_everything(self, bundle: Path, tiny_run: Run) -> None:
         result = nmt("inspect", "--json", cwd=bundle.parents[1])
-        assert (result.code, result.err) == (0, "using exports/toy, the newest under exports/\n")
+        assert (result.code, result.err) == (
+            0,
+            "using exports/toy, the only model under exports/\n",
+        )
         description = json.loads(result.out)
         manifest = harm.read(bundle)
         for key in ("format", "name", "vocabulary", "architecture", "decoding", "precision"):
@@ -167,7 +170,7 @@ class TestRun:
 
     def test_json_contains_everything(self, run: Path, tmp_path: Path, tiny_run: Run) -> None:
         result = nmt("inspect", "--json", cwd=tmp_path)
-        assert (result.code, result.err) == (0, "using runs/toy, the newest under runs/\n")
+        assert (result.code, result.err) == (0, "using runs/toy, the only model under runs/\n")
         description = json.loads(result.out)
         assert (description["path"], description["kind"], description["name"]) == (
             "runs/toy",

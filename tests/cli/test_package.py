@@ -140,15 +140,18 @@ def test_a_link_out_of_the_bundle_is_not_packaged(bundle: Path, tmp_path: Path) 
 def test_installed_models_are_listed(site: Path, tmp_path: Path) -> None:
     size = sum(path.stat().st_size for path in (site / "nmt_model_pt_en").rglob("*.*")) / 1e6
     done = nmt("models", cwd=tmp_path)
-    assert done.out.decode() == f"pt-en  xx to yy  float32  {size:.1f} MB  BLEU 41.3 test\n"
+    row = f"pt-en  xx to yy  float32  {size:.1f} MB  BLEU 41.3 test"
+    assert done.out.decode() == f"{row}\n"
     (record,) = json.loads(nmt("models", "--json", cwd=tmp_path).out)
     assert (record["name"], record["path"]) == ("pt-en", str(site / "nmt_model_pt_en"))
+    assert not record["default"]
+    assert nmt("models", "--default", "pt-en", cwd=tmp_path).out.decode() == f"{row}  (default)\n"
 
 
-def test_no_installed_models(tmp_path: Path) -> None:
+def test_no_models(tmp_path: Path) -> None:
     done = nmt("models", cwd=tmp_path)
     assert (done.code, done.out) == (0, b"")
-    assert done.err.startswith("no models are installed; nmt package makes wheels of models")
+    assert done.err.startswith("no models here; nmt quickstart makes one, and pip installs wheels")
 
 
 @pytest.mark.parametrize("entries", ["garbage", "x = a.b", "x = __main__", "x = \udcff"])
@@ -182,7 +185,7 @@ def test_an_installed_model_is_used_by_name(bundle: Path, site: Path, tmp_path: 
             translation.text for translation in model.translate(["uma"])
         ] == wanted.decode().splitlines()
     done = nmt("translate", stdin=b"uma\n", cwd=tmp_path)
-    assert (done.out, done.err) == (wanted, "using pt-en, the only installed model\n")
+    assert (done.out, done.err) == (wanted, "using pt-en, the only model installed\n")
 
 
 def test_an_installed_model_keeps_its_name(site: Path, tmp_path: Path) -> None:
@@ -201,12 +204,14 @@ def test_several_installed_models_need_a_choice(bundle: Path, site: Path, tmp_pa
     with ZipFile(tmp_path / "nmt_model_en_pt-1.0.0-py3-none-any.whl") as wheel:
         wheel.extractall(site)
     done = nmt("translate", stdin=b"uma\n", cwd=tmp_path)
-    assert_fails(done, "several models are installed: en-pt, pt-en; give one with --model")
+    assert_fails(done, "several models installed: en-pt, pt-en; name one, or set the default")
 
 
 def test_unknown_names(site: Path, tmp_path: Path) -> None:
     done = nmt("translate", "-m", "pt-es", stdin=b"uma\n", cwd=tmp_path)
-    assert_fails(done, "pt-es: no such run or bundle; installed models: pt-en")
+    assert_fails(done, "pt-es: no such run or bundle; did you mean 'pt-en'?")
+    done = nmt("translate", "-m", "german", stdin=b"uma\n", cwd=tmp_path)
+    assert_fails(done, "german: no such run or bundle; installed models: pt-en")
     with pytest.raises(NmtError, match="pt-es: no such run or bundle"):
         nmt_cli.open("pt-es")
 

@@ -131,7 +131,8 @@ def test_plots_that_contradict_themselves(here: Path, words: tuple[str, ...], me
 
 
 def test_a_bundle_has_self_attention(here: Path, with_attention: Path) -> None:
-    shutil.copytree(with_attention, "exports/newest")
+    shutil.rmtree("exports")
+    shutil.copytree(with_attention, "exports/with-attention")
     for part in ("encoder", "decoder"):
         run("plot", "attention", "o gato.", "--part", part)
 

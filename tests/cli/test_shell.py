@@ -2,7 +2,6 @@
 
 import ast
 import json
-import os
 import re
 import shlex
 import shutil
@@ -191,33 +190,141 @@ class TestTranslate:
 
 
 class TestDefaultModel:
-    def make_model(self, folder: Path, marker: str, age: int) -> Path:
-        folder.mkdir(parents=True)
-        (folder / marker).write_text("{}", encoding="utf-8")
-        os.utime(folder / marker, (10_000 - age, 10_000 - age))
-        return folder
-
-    def test_the_newest_bundle_or_else_the_newest_run(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    @pytest.fixture(autouse=True)
+    def folder(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.chdir(tmp_path)
+        return tmp_path
+
+    def make_model(self, folder: Path | str, marker: str) -> Path:
+        Path(folder).mkdir(parents=True)
+        Path(folder, marker).write_text("{}", encoding="utf-8")
+        return Path(folder)
+
+    def test_the_only_bundle_or_else_the_only_run(self, capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(NmtError, match="no model: neither a bundle .* nmt quickstart"):
             find_model(None)
-        self.make_model(Path("runs/old"), "run.json", age=9)
-        new_run = self.make_model(Path("runs/new"), "run.json", age=1)
-        assert find_model(None) == new_run
-        self.make_model(Path("exports/z-old"), "manifest.json", age=8)
-        new_bundle = self.make_model(Path("exports/a-new"), "manifest.json", age=7)
-        self.make_model(Path("exports/.a-new.half"), "manifest.json", age=0)
-        self.make_model(Path("exports/saved-model"), "saved_model.pb", age=0)
-        assert find_model(None) == new_bundle
-        assert find_model(Path("runs/old")) == Path("runs/old")
+        run = self.make_model("runs/b", "run.json")
+        assert find_model(None) == run
+        assert capsys.readouterr().err == "using runs/b, the only model under runs/\n"
+        self.make_model("runs/a", "run.json")
+        with pytest.raises(NmtError, match="several models under runs/: runs/a, runs/b; name one"):
+            find_model(None)
+        bundle = self.make_model("exports/b", "manifest.json")
+        self.make_model("exports/.a.half", "manifest.json")
+        self.make_model("exports/saved-model", "saved_model.pb")
+        assert find_model(None) == bundle
+        assert find_model(run) == run
 
-    def test_translate_uses_it(self, workdir: Path) -> None:
-        expected = nmt("translate", "-m", BUNDLE, cwd=workdir, stdin=b"o gato\n")
-        assert nmt("translate", cwd=workdir, stdin=b"o gato\n").out == expected.out
-        self.make_model(workdir / "exports" / "damaged", "manifest.json", age=-(10**10))
-        assert_fails(nmt("translate", cwd=workdir, stdin=b"o gato\n"), "exports/damaged")
+    def test_a_second_model_does_not_replace_the_first(self, workdir: Path) -> None:
+        shutil.copytree(workdir / BUNDLE, workdir / "exports/experiment")
+        for command in ("translate", "inspect", "package", "serve", "tokenize"):
+            assert_fails(
+                nmt(command, cwd=workdir, stdin=b"o gato\n"),
+                f"several models under exports/: exports/experiment, {BUNDLE}; name one, or set "
+                "the default with nmt models --default NAME",
+            )
+
+    def test_at_most_ten_models_are_listed(self) -> None:
+        for number in range(11):
+            self.make_model(f"exports/{number:02}", "manifest.json")
+        with pytest.raises(NmtError, match="exports/00, .*exports/09, ...;") as caught:
+            find_model(None)
+        assert "exports/10" not in str(caught.value)
+
+    def test_a_default_is_set_used_and_unset(self, workdir: Path) -> None:
+        shutil.copytree(workdir / BUNDLE, workdir / "exports/experiment")
+        shutil.copytree(workdir / BUNDLE, workdir / "elsewhere")
+        expected = nmt("translate", "-m", BUNDLE, cwd=workdir, stdin=b"o gato\n").out
+        for name in (f"{BUNDLE}/", RUN, "elsewhere"):
+            listed = nmt("models", "--default", name, cwd=workdir)
+            assert (listed.code, listed.err) == (0, "")
+            name = name.rstrip("/")
+            marked = [row for row in listed.out.decode().splitlines() if row.endswith("(default)")]
+            assert [row.split()[0] for row in marked] == [name]
+            assert (workdir / ".nmt-model").read_text() == f"{name}\n"
+            result = nmt("translate", cwd=workdir, stdin=b"o gato\n")
+            assert result.out == expected
+            assert result.err.startswith(f"using {name}, the default model\n")
+        records = json.loads(nmt("models", "--json", cwd=workdir).out)
+        assert {record["name"]: record["default"] for record in records} == {
+            "exports/experiment": False,
+            BUNDLE: False,
+            RUN: False,
+            "elsewhere": True,
+        }
+        listed = nmt("models", "--default", "", cwd=workdir)
+        assert b"(default)" not in listed.out
+        assert not (workdir / ".nmt-model").exists()
+        assert nmt("models", "--default=", cwd=workdir).out == listed.out
+        assert_fails(nmt("translate", cwd=workdir, stdin=b"o gato\n"), "several models under")
+
+    def test_what_was_named_precedes_the_default(self, workdir: Path) -> None:
+        (workdir / ".nmt-model").write_text(f"{RUN}\n")
+        for words, environment in ((["-m", BUNDLE], {}), ([], {"NMT_MODEL": BUNDLE})):
+            result = nmt("translate", *words, cwd=workdir, stdin=b"\n", environment=environment)
+            assert (result.out, result.err) == (b"\n", "")
+
+    def test_a_default_that_is_no_model(self, workdir: Path) -> None:
+        (workdir / "folder").mkdir()
+        for name, message in (
+            ("absent", "absent: no such run or bundle"),
+            ("exports/toy-pt-em", f"no such run or bundle; did you mean '{BUNDLE}'?"),
+            ("folder", "folder: neither a run"),
+        ):
+            assert_fails(nmt("models", "--default", name, cwd=workdir), message)
+            assert not (workdir / ".nmt-model").exists()
+
+    def test_a_default_that_is_gone(self, workdir: Path) -> None:
+        (workdir / ".nmt-model").write_text("exports/gone\n")
+        assert_fails(
+            nmt("translate", cwd=workdir, stdin=b"o gato\n"),
+            "exports/gone: no such default model; set the default with nmt models --default NAME",
+        )
+        listed = nmt("models", cwd=workdir)
+        assert (listed.code, listed.out.count(b"\n")) == (0, 2)
+        assert listed.err.startswith("exports/gone (default): left out: exports/gone: neither")
+
+    @pytest.mark.parametrize(
+        ("name", "suggested"),
+        [
+            ("exports/minne", "exports/mine"),
+            ("mine", "exports/mine"),
+            ("export/mine", "exports/mine"),
+            ("exports/trained", "runs/trained"),
+            ("models/oter", "models/other"),
+            ("runs/mine", "exports/mine"),
+            ("exports/zzz", ""),
+            ("nowhere/zzz", ""),
+        ],
+    )
+    def test_the_nearest_model_is_suggested(self, name: str, suggested: str) -> None:
+        self.make_model("exports/mine", "manifest.json")
+        self.make_model("runs/trained", "run.json")
+        self.make_model("models/other", "manifest.json")
+        with pytest.raises(NmtError) as caught:
+            find_model(Path(name))
+        hint = f"; did you mean '{suggested}'?" if suggested else ""
+        assert str(caught.value) == f"{name}: no such run or bundle{hint}"
+
+
+def test_import_names_what_it_takes(tmp_path: Path) -> None:
+    result = nmt("import", "nowhere", cwd=tmp_path)
+    assert_fails(result, "nowhere: no such file, folder or installed model")
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("mien.toml", "did you mean 'mine.toml'?"),
+        ("mine", "did you mean 'mine.toml'?"),
+        ("ted-pt-em", "did you mean 'ted-pt-en'?"),
+        ("recipes/ted-pt-em.toml", "did you mean 'ted-pt-en'?"),
+        ("zzz.toml", "nmt comes with docs-pt-en, "),
+    ],
+)
+def test_the_nearest_recipe_is_suggested(name: str, hint: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text("")
+    assert_fails(nmt("train", name, cwd=tmp_path), f"{name}: no such recipe; {hint}")
 
 
 class TestSignals:
