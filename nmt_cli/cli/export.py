@@ -106,7 +106,7 @@ def verify(
 
 
 @command(example="nmt package exports/pt-en && pip install nmt_model_pt_en-*.whl")
-@click.argument("bundle", required=False, type=PATH)
+@click.argument("bundle", required=False, envvar=["NMT_MODEL"], type=PATH)
 def package(
     bundle: Path | None,
     name: str | None = option(None, "The model's name; default: that of the bundle's folder."),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @click.group(
     cls=Group,
-    epilog="\b\nExample: nmt plot alignment 'Onde fica a farmácia?' -o alignment.png",
+    epilog="\b\nExample: nmt plot alignment 'Bom dia!' -m runs/docs-pt-en -o alignment.png",
 )
 def plot() -> None:
     """Draw attention, masks, positions, training curves or data.
@@ -98,7 +98,7 @@ def attention(
         return attention_figure(maps, opened.tokenizers, part, layer, head)
 
 
-@_picture("alignment 'Bom dia!' --target 'Good morning!' -o a.svg")
+@_picture("alignment 'Oi!' --target 'Hi!' -m runs/docs-pt-en -o a.svg")
 @click.argument("source", type=TEXT)
 def alignment(source: str, target: str | None = TARGET, model: Path | None = MODEL) -> "Figure":
     """Draw the word alignment of the sentence SOURCE and its translation."""
@@ -108,7 +108,7 @@ def alignment(source: str, target: str | None = TARGET, model: Path | None = MOD
         return alignment_figure(opened.attention(source, target))
 
 
-@_picture("masks 'Bom dia!' --target 'Good morning!' -o masks.png")
+@_picture("masks 'Oi!' --target 'Hi!' -m runs/docs-pt-en -o masks.png")
 @click.argument("source", nargs=-1, required=True, type=TEXT)
 def masks(
     source: tuple[str, ...],

@@ -189,7 +189,7 @@ def _as_text(translation: "Translation", searches: "list[Search]") -> Iterator[s
 
 
 @command(example="nmt serve exports/pt-en exports/en-pt --port 5000")
-@click.argument("models", nargs=-1, type=PATH)
+@click.argument("models", nargs=-1, envvar=["NMT_MODEL"], type=PATH)
 @option_group(ServeOptions, "options")
 def serve(models: tuple[Path, ...], options: ServeOptions) -> None:
     """Serve models over HTTP: a page and three JSON interfaces.

@@ -114,6 +114,7 @@ class TestModel:
             ("translate", []),
             ("evaluate", []),
             ("inspect", []),
+            ("serve", []),
             ("backtranslate", ["mono.en", "-o", "x"]),  # required
             ("distill", ["train.pt", "-o", "x"]),
             ("plot attention", ["Olá"]),
@@ -132,10 +133,8 @@ class TestModel:
 
     def test_nothing_else_reads_it(self) -> None:
         for command, parameter in PARAMETERS:
-            expected = "--model" in parameter.opts or (command, parameter.name) == (
-                "nmt inspect",
-                "model",
-            )
+            arguments = ("nmt inspect", "model"), ("nmt serve", "models"), ("nmt package", "bundle")
+            expected = "--model" in parameter.opts or (command, parameter.name) in arguments
             assert ("NMT_MODEL" in (parameter.envvar or [])) == expected
 
     def test_the_variable_of_a_command_overrides_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
