@@ -156,9 +156,9 @@ class TestRecipe:
         assert_fails(result, f"--set {override}: ", *fragments)
         assert snapshot(corpus) == before
 
-    def test_an_unknown_recipe_lists_the_existing_ones(self, corpus: Path) -> None:
+    def test_for_an_unknown_recipe_the_nearest_is_suggested(self, corpus: Path) -> None:
         result = nmt("prepare", "phrasebok", cwd=corpus)
-        assert_fails(result, "phrasebok: no such recipe", "phrasebook", "ted-pt-en")
+        assert_fails(result, "phrasebok: no such recipe; did you mean 'phrasebook'?")
 
     def test_prepared_data_of_a_newer_version_is_prepared_again(self, workdir: Path) -> None:
         record = workdir / PREPARED / "prepared.json"
