@@ -558,7 +558,7 @@ def test_the_command_prints_one_line(folder: Path, tmp_path: Path) -> None:
         return done.message
 
     assert message("small-pt-en/nothing.npz") == (
-        "nmt: small-pt-en/nothing.npz: no such run or bundle"
+        "nmt: small-pt-en/nothing.npz: no such file, folder or installed model"
     )
     (tmp_path / "file").touch()
     assert message("small-pt-en", "-o", "file/run") == (
