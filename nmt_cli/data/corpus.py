@@ -27,8 +27,15 @@ from nmt_cli.errors import InputError, RecipeError, ResourceError, first_line
 from nmt_cli.evaluate.texts import EvaluationText, require_aligned
 from nmt_cli.host import import_keras
 from nmt_cli.recipe.config import DataConfig
+from nmt_cli.text.detection import other_language
+from nmt_cli.text.languages import base_language
 from nmt_cli.text.lines import SUFFIXES, decode_lines, plain_name, read_lines, reading
+from nmt_cli.web import language_name
 
+logger = logging.getLogger(__name__)
+
+# What language detection reads: of so many lines, the first characters.
+_CHECKED_LINES, _CHECKED_CHARACTERS = 20, 50
 SPLITS = ("train", "dev", "test")  # of the phrasebook
 _OWN_TEXT = "give `source` and `reference`"
 
@@ -94,6 +101,26 @@ def read_held_out(corpus: str | None, config: DataConfig) -> tuple[list[str], li
         hint = f"give a PREFIX: the text is in PREFIX.{config.source} and PREFIX.{config.target}"
         raise InputError(error.message, hint) from None
     return pairs.source, pairs.target
+
+
+def check_languages(corpus: Corpus, config: DataConfig) -> None:
+    """Warn if a side of a corpus is plainly not in its language, by lines from all of it."""
+    expected, step = (config.source, config.target), max(1, len(corpus) // _CHECKED_LINES)
+    samples = (
+        "\n".join(line[:_CHECKED_CHARACTERS] for line in side[::step])
+        for side in (corpus.source, corpus.target)
+    )
+    sides = [other_language(text, code) for text, code in zip(samples, expected, strict=True)]
+    if sides == [base_language(code) for code in expected[::-1]]:
+        names = " and ".join(map(language_name, expected))
+        logger.warning(f"{corpus.name}: {names} seem to be swapped: compare the names of its files")
+        return
+    for side, other, code in zip(("source", "target"), sides, expected, strict=True):
+        if other:
+            logger.warning(
+                f"{corpus.name}: the {side} side looks like {language_name(other)}, but the recipe "
+                f"says {language_name(code)}; data.language_check = false hides this warning"
+            )
 
 
 def read_test_sets(configs: Mapping[Path, DataConfig]) -> list[EvaluationText]:

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from nmt_cli.data.corpus import Corpus, read_corpus
+from nmt_cli.data.corpus import Corpus, check_languages, read_corpus
 from nmt_cli.data.pairs import Pairs, choose_pairs, mix, report
 from nmt_cli.data.prepared import FORMAT, PREPARED, WEIGHTS, Prepared, TokenArray
 from nmt_cli.data.variants import vary
@@ -70,6 +70,9 @@ def prepare(
             f"data.weights: no training corpus is called {name!r}",
             f"use {', '.join(sorted(names))}",
         )
+    if recipe.data.language_check:
+        for corpus in itertools.chain.from_iterable(texts.values()):
+            check_languages(corpus, recipe.data)
     with locked(folder), replacing_folder(folder, PREPARED) as work:
         pairs = choose_pairs(recipe, texts)
         kept = _write_training_set(work, recipe, pairs, tokenizers)
@@ -159,7 +162,8 @@ def _key(recipe: Recipe, texts: dict[str, list[Corpus]], tokenizers: Path | None
         text.update(path.read_bytes())
     data = asdict(recipe.data)
     # The text matters, not where it comes from.
-    for key in ("root", "train", "dev", "test", "synthetic", "tsv_columns", "tfds_dir", "sources"):
+    sources = ("root", "train", "dev", "test", "synthetic", "tsv_columns", "tfds_dir", "sources")
+    for key in (*sources, "language_check"):
         del data[key]
     counts = [len(corpora) for corpora in texts.values()]
     if not recipe.data.synthetic:  # these keys have no effect

@@ -53,7 +53,8 @@ _REQUIREMENTS = {
 }
 # Options on which the output of a row does not depend.
 _WITHOUT_EFFECT = {
-    *("files", "output", "force", "resume", "line_buffered", "interactive", "engine", "address")
+    *("files", "output", "force", "resume", "line_buffered", "interactive", "engine", "address"),
+    "language_check",
 }
 # A Path keeps only one of the two slashes.
 _URL = re.compile(r"[a-z][a-z0-9+.-]{1,30}:/")
@@ -132,6 +133,11 @@ class TranslateOptions:
     constraints: bool = option(
         False,
         "Tab-separated phrases after each line must appear in its translation.",
+        group="Input",
+    )
+    language_check: bool = option(
+        True,
+        "Warn if a text is plainly not in the language that the model translates from.",
         group="Input",
     )
     decoding: DecodingOptions = _DEFAULTS

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
 from nmt_cli.errors import visible
+from nmt_cli.jobs.language import LanguageCheck
 from nmt_cli.jobs.options import COLUMN, TranslateOptions
 from nmt_cli.search.lines import Line, Translation
 from nmt_cli.search.pivot import AnyTranslator
@@ -89,11 +90,18 @@ class RowTranslator:
             first += len(block)
 
     def _counted(self, lines: Iterable[Line], first: int) -> Iterator[Translation]:
-        for translation in self.translator.translate(lines, first, self.max_wait):
+        language = self.translator.source_language if first == 1 else ""
+        check = LanguageCheck(self.name, language if self.options.language_check else "")
+
+        def translate(lines: Iterable[Line]) -> Iterator[Translation]:
+            return self.translator.translate(lines, first, self.max_wait)
+
+        for translation in check.watch(lines, translate):
             self.counts.lines += 1
             self.counts.sentences += bool(translation.tokens)
             self.counts.tokens += len(translation.tokens)
             yield translation
+        check.finish()
 
     def _keeping(self, lines: list[Line], first: int) -> Iterator[Translation | Exception]:
         """Translate lines; halve those that fail together until a single one is left."""

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from nmt_cli.errors import InputError
 from nmt_cli.files import is_special, locked, standard_output
 from nmt_cli.formats import ARCHIVES, format_of, translate_file
 from nmt_cli.jobs.files import STDIN, Job, Sink, file_sink, jobs_to_do, name_of, opened, shard_range
+from nmt_cli.jobs.language import LanguageCheck
 from nmt_cli.jobs.options import TranslateOptions
 from nmt_cli.jobs.records import Lines, form_of
 from nmt_cli.jobs.shards import MAX_WAIT, Counts, Form, RowTranslator
@@ -149,11 +151,12 @@ def _translate_documents(options: TranslateOptions, jobs: Sequence[Job], model: 
 
     formats = [_format(job.source, options.format) for job in jobs]
     decoding = replace(options.decoding, alignments=model.has_attention)
-    lines = model.translator(decoding).translate
-    has_terms = options.decoding.glossary is not None
-    translate = Translate(lines, model.has_attention, model.languages, has_terms=has_terms)
+    translator, has_terms = model.translator(decoding), options.decoding.glossary is not None
     for (source, output), format in zip(jobs, formats, strict=True):
         name = name_of(source)
+        check = LanguageCheck(name, model.languages[0] if options.language_check else "")
+        lines = partial(check.watch, translate=translator.translate)
+        translate = Translate(lines, model.has_attention, model.languages, has_terms=has_terms)
         with opened(source) as stream:
             content = stream.read()
         if options.writes_memory:
@@ -163,6 +166,7 @@ def _translate_documents(options: TranslateOptions, jobs: Sequence[Job], model: 
         with writing(output) if output else nullcontext(standard_output()) as stream:
             stream.write(result)
             stream.flush()
+        check.finish()
 
 
 def _format(path: Path, name: str | None) -> str:

@@ -42,7 +42,11 @@ def translate(
     Errors of rows are raised when the data set is read.
     """
     chosen = TranslateOptions(
-        field=field, input_format="parquet", errors=errors, decoding=options or DecodingOptions()
+        field=field,
+        input_format="parquet",
+        errors=errors,
+        language_check=False,  # each batch would be an input
+        decoding=options or DecodingOptions(),
     )
     chosen.decoding.check()
     settings = RaySettings(None, threads, workers, device)

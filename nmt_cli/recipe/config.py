@@ -47,6 +47,7 @@ class DataConfig:
     test: tuple[str, ...] = option((), "Corpora for nmt evaluate.")
     tsv_columns: tuple[str, ...] = option((), "Languages of TSV columns; empty: source, target.")
     tfds_dir: str = option("", "Folder of TensorFlow Datasets; empty: its default.")
+    language_check: bool = option(True, "Warn if a side is plainly in another language.")
     max_characters: PositiveInt = option(1000, "Drop pairs with a longer side.")
     max_ratio: Annotated[float, Meta(ge=1)] = option(
         4.0, "Drop pairs with a larger ratio of the sides' character counts."

@@ -25,6 +25,11 @@ class PivotTranslator:
     second: "AnyTranslator"
     name: str = ""
 
+    @property
+    def source_language(self) -> str:
+        """The source language of the first translator."""
+        return self.first.source_language
+
     def translate(
         self, lines: Iterable[str | Line], first_number: int = 1, seconds: float = inf
     ) -> Iterator[Translation]:

@@ -23,8 +23,8 @@ from nmt_cli.serve.batcher import Answer, Batcher, Flow, Metrics, TooManyRequest
 from nmt_cli.serve.glossaries import GlossaryStore
 from nmt_cli.serve.models import Direction, Models
 from nmt_cli.serve.options import ServeOptions
+from nmt_cli.text.detection import Detector
 from nmt_cli.text.glossary import Glossary
-from nmt_cli.text.languages import base_language
 from nmt_cli.text.lines import read_lines
 
 Document = TypeVar("Document", str, bytes)
@@ -42,9 +42,6 @@ _MAX_CLIENTS = 10_000
 _DAY = 86_400
 # Its sign may be part of a key.
 _COMMENT = re.compile(r"(?:^|\s)#")
-# More characters would make detection slower, and not more accurate.
-_MAX_DETECTION_CHARACTERS = 1000
-_TAG = re.compile("<[^<>]*>")
 
 
 class Aligned(NamedTuple):
@@ -52,27 +49,6 @@ class Aligned(NamedTuple):
 
     text: str
     pairs: Sequence[tuple[tuple[int, int], tuple[int, int]]] = ()
-
-
-class Detector:
-    """Detects the language of texts."""
-
-    def __init__(self) -> None:
-        from py3langid.langid import MODEL_FILE, LanguageIdentifier
-
-        self._identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-
-    def rank(self, text: str, languages: Sequence[str]) -> list[tuple[str, float]]:
-        """Return these languages, likeliest first, with their probabilities among all languages."""
-        words = [word for word in _TAG.sub("", text).split() if "/" not in word]  # no addresses
-        known = dict(self._identifier.rank(" ".join(words)[:_MAX_DETECTION_CHARACTERS]))
-        ranked = [(language, known.get(base_language(language), 0.0)) for language in languages]
-        return sorted(ranked, key=lambda pair: -pair[1])
-
-    def choose(self, text: str, sources: Sequence[str], target: str) -> tuple[str, float]:
-        """Return the likeliest source language, or the target language if that is far likelier."""
-        best, second = self.rank(text, [*sources, target])[:2]
-        return second if best[0] == target and best[1] < 2 * second[1] else best
 
 
 class QuotaExceeded(Exception):

@@ -33,7 +33,7 @@ class Language:
 @cache
 def language_of(code: str) -> Language:
     """Return what is known of a language; nothing if it is unknown. ``code`` is BCP 47."""
-    languages = msgspec.json.decode(_DATA.read_bytes(), type=dict[str, dict[str, str]])
+    languages = _table()
     everywhere = languages["*"]
     language = languages.get(base_language(code), {})
     abbreviations = f"{everywhere['abbreviations']} {language.get('abbreviations', '')}"
@@ -43,6 +43,15 @@ def language_of(code: str) -> Language:
         frozenset(abbreviations.split()),
         frozenset(everywhere["numbered"].split()),
     )
+
+
+def known_languages() -> set[str]:
+    """Return the codes of all languages in the data."""
+    return _table().keys() - {"*"}
+
+
+def _table() -> dict[str, dict[str, str]]:
+    return msgspec.json.decode(_DATA.read_bytes(), type=dict[str, dict[str, str]])
 
 
 def base_language(code: str) -> str:

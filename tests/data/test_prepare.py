@@ -297,3 +297,37 @@ def test_a_folder_with_other_files_is_not_replaced(texts: Path, tmp_path: Path) 
     (tmp_path / "thesis" / "chapter.txt").write_text("years")
     assert "contains something else" in refusal(recipe(texts), tmp_path / "thesis").message
     assert [path.name for path in (tmp_path / "thesis").iterdir()] == ["chapter.txt"]
+
+
+class TestLanguages:
+    """Corpora whose sides are not in the recipe's languages."""
+
+    def test_swapped_files_are_reported(self, texts: Path, tmp_path: Path, run: Preparing) -> None:
+        swapped = recipe(texts, train=["swapped"])
+        write(texts / "swapped", [(english, portuguese) for portuguese, english in PAIRS])
+        _, messages = run(swapped, tmp_path / "out")
+        expected = "swapped: Portuguese and English seem to be swapped: compare the names of"
+        assert [line for line in messages if expected in line] == [f"{expected} its files"]
+
+    def test_one_side_in_another_language(
+        self, texts: Path, tmp_path: Path, run: Preparing
+    ) -> None:
+        write(texts / "same", [(english, english) for _, english in PAIRS])
+        _, messages = run(recipe(texts, train=["same"]), tmp_path / "out")
+        warning = (
+            "same: the source side looks like English, but the recipe says Portuguese; "
+            "data.language_check = false hides this warning"
+        )
+        assert warning in messages
+
+    def test_right_languages_and_the_switch(
+        self, texts: Path, tmp_path: Path, run: Preparing
+    ) -> None:
+        assert "look" not in str(run(recipe(texts), tmp_path / "right")[1])
+        write(texts / "same", [(english, english) for _, english in PAIRS])
+        off = recipe(texts, train=["same"], language_check=False)
+        prepared, messages = run(off, tmp_path / "off")
+        assert "looks like" not in str(messages)
+        on = dataclasses.replace(off, data=dataclasses.replace(off.data, language_check=True))
+        # The same data: nothing is prepared or checked again.
+        assert run(on, tmp_path / "off")[0].key == prepared.key

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nmt_cli.models import TranslationModel
-from nmt_cli.serve.service import Detector
+from nmt_cli.text.detection import Detector
 from tests.serve.conftest import Server, renamed, serving
 from tests.serve.test_forms import multipart
 
