@@ -235,6 +235,12 @@ def test_the_last_override_takes_precedence(tmp_path: Path) -> None:
             "training.sample_subwords needs tokenizer.kind = 'sentencepiece', not 'wordpiece'",
             "change tokenizer.kind, or leave training.sample_subwords out",
         ),
+        (
+            "[training]\nsample_subwords = 0.1\n[tokenizer]\nkind = 'character'",
+            "training.sample_subwords needs tokenizer.kind = 'sentencepiece', not 'character'",
+            "change tokenizer.kind, or leave training.sample_subwords out",
+        ),
+        ("[data]\nover_max_tokens = 'cut'", "data.over_max_tokens", ""),
     ],
 )
 def test_errors_name_file_key_and_fix(tmp_path: Path, text: str, message: str, hint: str) -> None:

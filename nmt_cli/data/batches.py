@@ -174,11 +174,12 @@ def training_batches(recipe: Recipe, prepared: Prepared) -> Epochs:
     limit = recipe.data.max_tokens
 
     def sample(tokenizer: object, lines: list[str], number: int) -> list[list[int]]:
-        """Draw subwords of lines; a sample of more than ``limit`` tokens is not used."""
+        """Draw subwords of lines; a sample of more than ``limit`` tokens is not used.
+        Lines that are longer anyway are trimmed."""
         assert isinstance(tokenizer, SentencePieceTokenizer), "recipe rules refuse others"
         drawn = tokenizer.sample(lines, config.sample_subwords, seed * 1_000_003 + number)
         pairs = zip(drawn, tokenizer.encode(lines), strict=True)
-        return [ids if len(ids) + 1 <= limit else default for ids, default in pairs]
+        return [ids if len(ids) + 1 <= limit else default[: limit - 1] for ids, default in pairs]
 
     def sampled(epoch: int) -> Batches:
         sources = sample(tokenizers.source, text.source, 2 * epoch)

@@ -32,13 +32,14 @@ _LABELS = {
     "duplicate": "dropped, exact duplicate",
     "too_many_tokens": "dropped, too many tokens",
     "kept": "{pairs} kept",
+    "trimmed": "kept, a side trimmed",  # only if the recipe trims
 }
 
 
 def report(counts: dict[str, int], pairs: str = "pairs") -> list[str]:
     """Return one line per count for the user; ``pairs`` names the pairs."""
-    rows = [(label.format(pairs=pairs), counts[key]) for key, label in _LABELS.items()]
-    return [f"{label:<26}{count:>10,}" for label, count in rows]
+    labels = {key: label.format(pairs=pairs) for key, label in _LABELS.items() if key in counts}
+    return [f"{label:<26}{counts[key]:>10,}" for key, label in labels.items()]
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ def clean(
     corpora: list[Corpus], config: DataConfig, seen: set[tuple[str, str]]
 ) -> tuple[Corpus, dict[str, int]]:
     """Concatenate corpora, strip white space, and drop bad pairs and those already in ``seen``."""
-    counts = dict.fromkeys(_LABELS, 0)
+    counts = dict.fromkeys(_LABELS.keys() - {"trimmed"}, 0)
     kept = Corpus("train", [], [])
     for corpus in corpora:
         for source, target in zip(corpus.source, corpus.target, strict=True):

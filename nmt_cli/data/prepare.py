@@ -25,7 +25,7 @@ from nmt_cli.data.variants import vary
 from nmt_cli.data.vocabulary import learn_tokenizers
 from nmt_cli.errors import InputError, ModelError, RecipeError
 from nmt_cli.files import locked, replacing_folder, write_json
-from nmt_cli.recipe.config import Recipe, fingerprint
+from nmt_cli.recipe.config import DataConfig, Recipe, fingerprint
 from nmt_cli.text.lines import write_lines
 from nmt_cli.text.tokenizer import TokenizerPair, TokenizerSpec, load_tokenizers
 
@@ -116,12 +116,15 @@ def _write_training_set(
         )
         learn_tokenizers(recipe.tokenizer, sources, mixed.target, folder, recipe.seed, tag)
     pair = load_tokenizers(folder)
-    rows = _encode(mixed, pair, data.max_tokens, work / "train")
+    rows, trimmed = _encode(mixed, pair, data, work / "train")
     kept = bisect_left(rows, len(pairs.real))  # real pairs come first
     counts |= {"kept": kept, "too_many_tokens": len(pairs.real) - kept}
     kept_synthetic = len(rows) - kept
     synthetic_counts["kept"] = kept_synthetic
     synthetic_counts["too_many_tokens"] = len(pairs.synthetic) - kept_synthetic
+    if data.over_max_tokens == "trim":
+        counts["trimmed"] = bisect_left(trimmed, len(pairs.real))
+        synthetic_counts["trimmed"] = len(trimmed) - counts["trimmed"]
     if not kept:
         raise InputError(f"every pair is longer than data.max_tokens = {data.max_tokens}")
     synthetic_report = report(synthetic_counts, "synthetic pairs") if data.synthetic else []
@@ -132,7 +135,7 @@ def _write_training_set(
     if data.weights:
         weights = [data.weights.get(corpus, 1.0) for corpus in mixed.origins]
         np.save(work / WEIGHTS, np.array(weights, np.float32))
-    if not _encode(pairs.dev, pair, data.max_tokens, work / "dev"):
+    if not _encode(pairs.dev, pair, data, work / "dev")[0]:
         raise InputError(
             f"every development pair is longer than data.max_tokens = {data.max_tokens}"
         )
@@ -168,29 +171,44 @@ def _key(recipe: Recipe, texts: dict[str, list[Corpus]], tokenizers: Path | None
     counts = [len(corpora) for corpora in texts.values()]
     if not recipe.data.synthetic:  # these keys have no effect
         del data["synthetic_tag"], data["synthetic_ratio"]
+    if recipe.data.over_max_tokens == "drop":  # as before this key existed
+        del data["over_max_tokens"]
     return fingerprint(FORMAT, data, recipe.tokenizer, recipe.seed, counts, text.hexdigest())
 
 
-def _encode(corpus: Corpus, tokenizers: TokenizerPair, limit: int, stem: Path) -> list[int]:
-    """Write the arrays of both sides. Return the numbers of their rows; other rows are too long."""
+def _encode(
+    corpus: Corpus, tokenizers: TokenizerPair, data: DataConfig, stem: Path
+) -> tuple[list[int], list[int]]:
+    """Write the arrays of both sides.
+
+    Returns:
+        The numbers of the rows in the arrays, and of those that are trimmed; other rows are too
+        long.
+    """
     sources: list[list[int]] = []
     targets: list[list[int]] = []
     rows: list[int] = []
+    trimmed: list[int] = []
+    # Special tokens count: those of a source, and the END of a target.
+    source_limit = data.max_tokens - len(tokenizers.source.with_special_tokens([]))
+    target_limit = data.max_tokens - 1
     with tqdm(total=len(corpus), desc=f"encoding {corpus.name}", unit="pair", disable=None) as bar:
         for start in range(0, len(corpus), ENCODE_CHUNK):
             chunk = slice(start, start + ENCODE_CHUNK)
             source_ids = tokenizers.source.encode(corpus.source[chunk])
             target_ids = tokenizers.target.encode(corpus.target[chunk])
             for row, (ids, target) in enumerate(zip(source_ids, target_ids, strict=True), start):
-                source = tokenizers.source.with_special_tokens(ids)
-                if len(source) <= limit and len(target) + 1 <= limit:
-                    sources.append(source)
-                    targets.append(target)
-                    rows.append(row)
+                if len(ids) > source_limit or len(target) > target_limit:
+                    if data.over_max_tokens == "drop":
+                        continue
+                    trimmed.append(row)
+                sources.append(tokenizers.source.with_special_tokens(ids[:source_limit]))
+                targets.append(target[:target_limit])
+                rows.append(row)
             bar.update(len(source_ids))
     TokenArray.of(sources).save(stem.with_suffix(".source"))
     TokenArray.of(targets).save(stem.with_suffix(".target"))
-    return rows
+    return rows, trimmed
 
 
 def _write_text(corpus: Corpus, folder: Path, recipe: Recipe) -> None:

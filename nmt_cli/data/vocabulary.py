@@ -1,4 +1,4 @@
-"""Learn the subword vocabularies of a corpus."""
+"""Learn the vocabularies of a corpus."""
 
 import io
 import itertools
@@ -45,9 +45,10 @@ def learn_tokenizers(
     """Learn the vocabularies of both sides and write them into ``folder``.
 
     The same lines, config and seed give the same files, byte for byte. A tag becomes one piece of
-    the source side's vocabulary (SentencePiece only).
+    the source side's vocabulary (SentencePiece only, which also splits text into characters).
     """
-    suffix = ".model" if config.kind == "sentencepiece" else ".vocab.txt"
+    is_word_piece = config.kind == "wordpiece"
+    suffix = ".vocab.txt" if is_word_piece else ".model"
     if config.joint:
         source = target = f"joint{suffix}"
         texts: list[tuple[str, Iterable[str]]] = [
@@ -62,14 +63,14 @@ def learn_tokenizers(
         if first is None:  # sentencepiece 0.2.1 would exit
             raise InputError(f"{name}: no text to learn a vocabulary from")
         lines = itertools.chain([first], lines)
-        if config.kind == "sentencepiece":
-            content = _sentence_pieces(config, lines, name, seed, tag if name == source else "")
-        else:
+        if is_word_piece:
             content = _word_pieces(config, lines, name)
+        else:
+            content = _sentence_pieces(config, lines, name, seed, tag if name == source else "")
         with replacing_path(folder / name) as path:
             path.write_bytes(content)
-    lowercase = config.kind == "wordpiece" and config.lowercase
-    TokenizerSpec(config.kind, source, target, lowercase, tag).write(folder)
+    kind = "wordpiece" if is_word_piece else "sentencepiece"
+    TokenizerSpec(kind, source, target, is_word_piece and config.lowercase, tag).write(folder)
     pair = load_tokenizers(folder)
     size = min(pair.source.vocab_size, pair.target.vocab_size)
     if size < config.vocab_size:
@@ -93,7 +94,7 @@ def _sentence_pieces(
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=lines,
             model_writer=model,
-            model_type=config.model,
+            model_type="char" if config.kind == "character" else config.model,
             vocab_size=config.vocab_size,
             # Unigram may yield fewer pieces from tiny texts; BPE fails with the possible size.
             hard_vocab_limit=config.model != "unigram",

@@ -20,7 +20,7 @@ from nmt_cli.export.onnx import single_file
 from nmt_cli.export.trained import TrainedModel
 from nmt_cli.files import write_json
 from nmt_cli.recipe.model import DecodingConfig
-from nmt_cli.search.segments import LOOP, NO_REPEAT, TOKEN_LOOP
+from nmt_cli.search.segments import LOOP, TOKEN_LOOP, ngram_sizes
 from nmt_cli.text import kept, numbers, reading, sentences, steps
 from nmt_cli.text import path as text_path
 from nmt_cli.text.languages import Language, language_of
@@ -62,7 +62,7 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
         "repetition": {
             "loop": LOOP.pattern,
             "token_loop": TOKEN_LOOP.pattern,
-            "no_repeat": NO_REPEAT,
+            "no_repeat": ngram_sizes(trained.tokenizers.target),
         },
         "sizes": {name: (folder / name).stat().st_size for name in sorted(large)},
     }
@@ -110,7 +110,7 @@ def _tokenizer_settings(trained: TrainedModel) -> dict[str, Any]:
     for name in (spec.source, spec.target):
         model = read_spm(run.folder / TOKENIZER / name)
         trainer = model.trainer_spec
-        if trainer.model_type not in (type(trainer).UNIGRAM, type(trainer).BPE):
+        if trainer.model_type == trainer.WORD:
             raise _failure(run.recipe.label, f"{name} of another model type")
         if trainer.treat_whitespace_as_suffix or model.denormalizer_spec.precompiled_charsmap:
             raise _failure(run.recipe.label, f"{name} with another treatment of spaces")
@@ -120,6 +120,7 @@ def _tokenizer_settings(trained: TrainedModel) -> dict[str, Any]:
 
 def _failure(label: str, tokenizer: str) -> NmtError:
     return NmtError(
-        f"`web`: {label} has {tokenizer}, and the page only reads SentencePiece's unigram and BPE",
+        f"`web`: {label} has {tokenizer}, and the page only reads SentencePiece's subwords and "
+        "characters",
         "export it with `onnx` and `single_file`",
     )

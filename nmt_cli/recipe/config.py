@@ -52,7 +52,10 @@ class DataConfig:
     max_ratio: Annotated[float, Meta(ge=1)] = option(
         4.0, "Drop pairs with a larger ratio of the sides' character counts."
     )
-    max_tokens: Annotated[int, Meta(ge=2)] = option(128, "Drop pairs with more tokens on a side.")
+    max_tokens: Annotated[int, Meta(ge=2)] = option(128, "Maximum tokens of a side, with its end.")
+    over_max_tokens: Literal["drop", "trim"] = option(
+        "drop", "Drop pairs with more tokens on a side, or trim their sides to max_tokens."
+    )
     # Shares of the training pairs, for sources that are not written like the training text.
     lowercase: Share = option(0.0, "Share of pairs whose source is lowercased.")
     uppercase: Share = option(0.0, "Share of pairs whose sides are uppercased.")
@@ -64,15 +67,17 @@ class DataConfig:
 class TokenizerConfig:
     """The [tokenizer] table: how text becomes ids."""
 
-    kind: Literal["sentencepiece", "wordpiece"] = option("sentencepiece", "Kind of tokenizer.")
+    kind: Literal["sentencepiece", "wordpiece", "character"] = option(
+        "sentencepiece", "Kind of tokenizer; character: one token per character."
+    )
     model: Literal["unigram", "bpe"] = option("unigram", "SentencePiece: its algorithm.")
     vocab_size: Annotated[int, Meta(ge=8, le=1_000_000)] = option(
         8000, "Maximum number of vocabulary entries."
     )
     joint: bool = option(True, "One vocabulary for both languages.")
-    byte_fallback: bool = option(True, "SentencePiece: bytes for unknown characters.")
+    byte_fallback: bool = option(True, "Not WordPiece: bytes for unknown characters.")
     character_coverage: Annotated[float, Meta(ge=0.5, le=1)] = option(
-        0.9999, "SentencePiece: share of characters that get a piece."
+        0.9999, "Not WordPiece: share of characters in the text that have a piece."
     )
     lowercase: bool = option(False, "WordPiece: ignore case and accents.")
 

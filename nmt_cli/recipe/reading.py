@@ -141,11 +141,11 @@ def _conflicts(recipe: Recipe) -> Iterator[Problem]:
             f"not {data.synthetic_tag!r}",
             "e.g. data.synthetic_tag='<BT>'",
         )
-    for key, value in (
-        ("data.synthetic_tag", data.synthetic_tag),
-        ("training.sample_subwords", training.sample_subwords),
+    for key, value, others in (
+        ("data.synthetic_tag", data.synthetic_tag, ["wordpiece"]),
+        ("training.sample_subwords", training.sample_subwords, ["wordpiece", "character"]),
     ):
-        if value and recipe.tokenizer.kind != "sentencepiece":
+        if value and recipe.tokenizer.kind in others:
             yield (
                 f"{key} needs tokenizer.kind = 'sentencepiece', not '{recipe.tokenizer.kind}'",
                 f"change tokenizer.kind, or leave {key} out",

@@ -49,7 +49,7 @@ class DecodingOptions:
     no_repeat_ngram: Annotated[int, Meta(ge=0, le=100)] | None = option(
         None,
         "Allow no sequence of N tokens twice; 0 for no limit. Default: search again with 3, "
-        "then 2, if a translation repeats itself.",
+        "then 2 (a model of characters: with 9), if a translation repeats itself.",
     )
     split_sentences: bool = option(
         True, "Translate the sentences of a line one by one, if the model does so by default."

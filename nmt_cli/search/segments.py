@@ -16,7 +16,7 @@ from nmt_cli.search.hypotheses import Hypotheses, Hypothesis, Pairs, Segment, fo
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.rules import Processor, processors_of
 from nmt_cli.search.step_model import BatchTooLarge, Ids, StepModel
-from nmt_cli.text.tokenizer import PAD_ID, TokenizerPair
+from nmt_cli.text.tokenizer import PAD_ID, Tokenizer, TokenizerPair
 
 if TYPE_CHECKING:
     from nmt_cli.search.trace import Trace
@@ -35,7 +35,10 @@ TOKEN_LOOP = re.compile(r"(.{1,60}?)\1\1", re.DOTALL)
 # Further searches allow no sequence of this many tokens to occur twice. The same tokens four times
 # in a row always have two equal sequences of 3; where the end of another token completes the loop
 # ("initialized" and three times "ized"), only 2 helps.
-NO_REPEAT = (3, 2)
+_NO_REPEAT = (3, 2)
+# Sentences have most sequences of 3 characters twice. The same 3 or more characters four times in a
+# row always have two equal sequences of 9.
+_NO_REPEAT_CHARACTERS = (9,)
 
 Rows = list[int]
 Result = TypeVar("Result")
@@ -104,6 +107,12 @@ def repeats(text: str, source: str) -> bool:
     return LOOP.search(text) is not None and LOOP.search(source) is None
 
 
+def ngram_sizes(target: Tokenizer) -> tuple[int, ...]:
+    """Return the sizes of the sequences of tokens that further searches allow only once."""
+    texts = (surface.decode(errors="ignore") for surface in target.surfaces())
+    return _NO_REPEAT if any(len(text) > 1 for text in texts) else _NO_REPEAT_CHARACTERS
+
+
 def search_segments(
     search: Callable[[Sequence[Segment], SearchOptions], Hypotheses],
     batch: Sequence[Segment],
@@ -123,7 +132,10 @@ def search_segments(
         (target,) = tokenizers.target.decode([ids])
         return repeats(target, source)
 
-    return with_retries(search_rows, len(batch), options, lambda _, best: not best[0].ids, is_loop)
+    def is_empty(row: int, hypotheses: list[Hypothesis]) -> bool:
+        return not hypotheses[0].ids
+
+    return with_retries(search_rows, len(batch), options, is_empty, is_loop, tokenizers.target)
 
 
 def with_retries(
@@ -132,18 +144,23 @@ def with_retries(
     options: SearchOptions,
     is_empty: Callable[[int, Result], bool],
     is_loop: Callable[[int, Result], bool],
+    target: Tokenizer,
 ) -> list[Result]:
     """Search rows, and again those whose result is empty or repeats itself.
     Samples, and translations whose repetition the options limit, are searched once."""
     results = search(range(count), options)
     if options.sample or options.no_repeat_ngram is not None:
         return results
-    attempts = [(is_empty, replace(options, min_length=1))]
-    attempts += [(is_loop, replace(options, no_repeat_ngram=size)) for size in NO_REPEAT]
-    for is_wrong, stricter in attempts:
+
+    def again(is_wrong: Callable[[int, Result], bool], stricter: SearchOptions) -> None:
         rows = [row for row, result in enumerate(results) if is_wrong(row, result)]
         for row, result in zip(rows, search(rows, stricter) if rows else (), strict=True):
             results[row] = result
+
+    again(is_empty, replace(options, min_length=1))
+    if any(is_loop(row, result) for row, result in enumerate(results)):
+        for size in ngram_sizes(target):
+            again(is_loop, replace(options, no_repeat_ngram=size))
     return results
 
 

@@ -6,8 +6,10 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from nmt_cli.data.batches import Batches
 from nmt_cli.data.prepare import prepare
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import ModelError, NmtError
@@ -151,6 +153,8 @@ def test_changed_text_is_prepared_again(
         {"max_ratio": 3.0},
         {"max_tokens": 60},
         {"max_characters": 500},
+        {"over_max_tokens": "trim"},
+        {"tokenizer": {"kind": "character"}},
         {"tokenizer": {"vocab_size": 380}},
         {"tokenizer": {"model": "bpe"}},
         {"train": ["train", "test"]},
@@ -224,6 +228,37 @@ def test_pairs_with_too_many_tokens_are_dropped_and_counted(
     write(texts / "dev", [(long, long)])
     error = refusal(recipe(texts, max_tokens=40), tmp_path / "none")
     assert str(error) == "every development pair is longer than data.max_tokens = 40"
+
+
+@pytest.mark.parametrize("turn", [{}, {"tokenizer": {"kind": "wordpiece", "vocab_size": 200}}])
+def test_pairs_with_too_many_tokens_are_trimmed_and_counted(
+    texts: Path, tmp_path: Path, run: Preparing, turn: dict[str, Any]
+) -> None:
+    long = " ".join(["O padeiro perdeu o último comboio"] * 8)
+    pairs = [*PAIRS[:40], (long, ENGLISH[0]), (PORTUGUESE[0], long), *PAIRS[40:80]]
+    write(texts / "train", pairs)
+    write(texts / "dev", [(long, long)])
+    settings = recipe(texts, max_tokens=40, max_ratio=99, over_max_tokens="trim", **turn)
+    prepared, messages = run(settings, tmp_path / "out")
+    source, target = prepared.arrays("train")
+    tokenizers = prepared.tokenizers()
+    text = prepared.text("train")
+    assert list(zip(text.source, text.target, strict=True)) == pairs  # untrimmed
+    expected = tokenizers.source.encode([long])[0], tokenizers.target.encode([long])[0]
+    special = len(tokenizers.source.with_special_tokens([]))
+    # END counts on both sides, and START where a tokenizer adds it.
+    cut = tokenizers.source.with_special_tokens(expected[0][: 40 - special])
+    assert source[40].tolist() == cut
+    assert (len(cut), cut[-1]) == (40, END_ID)
+    assert target[41].tolist() == expected[1][:39]
+    assert target[40].tolist() == tokenizers.target.encode([ENGLISH[0]])[0]
+    assert "dropped, too many tokens           0" in messages
+    assert "kept, a side trimmed               2" in messages
+    assert [len(side) for side in prepared.arrays("dev")] == [1, 1]
+    batches = Batches(source, target, 400, seed=1)
+    assert max(batches.widths) == 40
+    batch = batches.make(40, np.array([41]))
+    assert batch.target_out[0, -2:].tolist() == [expected[1][38], END_ID]
 
 
 def test_the_token_limit_includes_start_and_end(

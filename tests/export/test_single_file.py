@@ -32,7 +32,7 @@ from nmt_cli.search.lines import Translation
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.rules import processors_of
 from nmt_cli.search.segments import padded
-from nmt_cli.text.tokenizer import END_ID, PAD_ID
+from nmt_cli.text.tokenizer import END_ID, PAD_ID, load_tokenizers
 from nmt_cli.training.run import Run
 from tests.bundle import harm
 from tests.export.graphs import loaded
@@ -76,7 +76,8 @@ def search_text(folder: Path, target: Path, options: SearchOptions, lines: list[
     write_file(bundle, folder, target)
     graph = text_graph(loaded(target / single_file.MODEL), model, model, {0, 2, 3})
     ir.save(graph, target / single_file.MODEL)
-    return search_text_file(target / single_file.MODEL, lines, options)
+    tokenizer = load_tokenizers(folder / "tokenizer").target
+    return search_text_file(target / single_file.MODEL, tokenizer, lines, options)
 
 
 def example(page: str, imports: str) -> str:

@@ -37,6 +37,7 @@ VARIANTS = {
         "model": {"norm": "post", "embeddings": "none"},
         "tokenizer": {"joint": False, "model": "bpe", "vocab_size": 300},
     },
+    "pre, characters": {"tokenizer": {"kind": "character"}},
     "pre, WordPiece": {"tokenizer": {"kind": "wordpiece", "vocab_size": 200}},
 }
 

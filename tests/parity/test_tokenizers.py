@@ -26,6 +26,7 @@ CONFIGS = {
     "unigram-joint": TokenizerConfig(vocab_size=500),
     "unigram-separate-no-bytes": TokenizerConfig(vocab_size=90, joint=False, byte_fallback=False),
     "bpe-separate": TokenizerConfig(vocab_size=360, model="bpe", joint=False),
+    "characters": TokenizerConfig(kind="character", joint=False),
     "wordpiece-joint": TokenizerConfig(kind="wordpiece", vocab_size=200),
     "wordpiece-lowercase-separate": TokenizerConfig(
         kind="wordpiece", vocab_size=150, lowercase=True, joint=False

@@ -319,7 +319,7 @@ class TestRepetition:
 
     LOOP = "so it goes, " * 6
     LINES = ("a cat", "z", "", "z again", "ha ha ha ha ha", "z" + " ah ah" * 4)
-    AGAIN = ("a cat", "so it goes, so", "", "so it goes, so", "ha ha ha ha ha", LOOP)
+    AGAIN = ("a cat", "so it goes, so it go", "", "so it goes, so it go", "ha ha ha ha ha", LOOP)
 
     @staticmethod
     def looping(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
@@ -348,6 +348,9 @@ class TestRepetition:
                 return [text.replace("a", "initialized").replace("b", "ized")
                         for text in super().decode(sequences)]  # fmt: skip
 
+            def surfaces(self) -> list[bytes]:
+                return [b"initialized", b"ized"]
+
         def follow(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
             ids = [FIRST_CHARACTER_ID + ord(character) for character in "abbbbb"]
             token = ids[len(history)] if len(history) < len(ids) else END_ID
@@ -359,8 +362,8 @@ class TestRepetition:
 
     def test_scores_are_the_models_and_n_best_lists_are_whole(self) -> None:
         (best,) = self.translator(beam_size=2, n_best=2).translate(["z"])
-        assert [translation.text for translation in best.n_best] == ["so it goes, so", ""]
-        assert [translation.score for translation in best.n_best] == [-0.125 * 14 - 50, -90]
+        assert [translation.text for translation in best.n_best] == ["so it goes, so it go", ""]
+        assert [translation.score for translation in best.n_best] == [-0.125 * 20 - 50, -90]
 
     @pytest.mark.parametrize(
         ("values", "expected"),

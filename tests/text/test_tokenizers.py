@@ -17,6 +17,7 @@ from tests.made_up_text import ENGLISH, PORTUGUESE
 
 UNIGRAM = TokenizerConfig(kind="sentencepiece", model="unigram", vocab_size=400)
 BPE = TokenizerConfig(kind="sentencepiece", model="bpe", vocab_size=400)
+CHARACTERS = TokenizerConfig(kind="character")
 PIECES = ["[PAD]", "[UNK]", "[START]", "[END]", "a", "un", "##aff", "##able", "!", "aa", "##a"]
 
 
@@ -151,6 +152,58 @@ class TestSentencePiece:
             )
         with pytest.raises(NmtError, match=r"ids are \(-1, 0, 1, 2\)"):
             SentencePieceTokenizer(path)
+
+
+class TestCharacters:
+    HOSTILE = (
+        "  dois  espaços ",
+        "漢字 👩‍🚀 e\u0301 ﬁ",
+        "<s> <0x41> ▁▁ a",
+        "\u200b\ufeff\ufffd",
+        "",
+        "▁",
+        "a" * 999,
+    )
+
+    @pytest.fixture(scope="class")
+    @staticmethod
+    def characters(tmp_path_factory: pytest.TempPathFactory) -> SentencePieceTokenizer:
+        folder = tmp_path_factory.mktemp("characters")
+        pair = learn_tokenizers(CHARACTERS, PORTUGUESE, ENGLISH, folder, seed=1, tag="<BT>")
+        assert isinstance(pair.source, SentencePieceTokenizer)
+        return pair.source
+
+    def test_each_character_and_each_space_is_a_token(
+        self, characters: SentencePieceTokenizer
+    ) -> None:
+        [ids] = characters.encode(["avó, o gato"])
+        assert characters.tokens(ids) == list("▁avó,▁o▁gato")
+        assert characters.words(ids) == [[0, 1, 2, 3, 4], [5, 6], [7, 8, 9, 10, 11]]
+        assert characters.decode([ids]) == ["avó, o gato"]
+        spans = characters.decode_spans(ids)[1]
+        assert spans == [(0, 0), *((start, start + 1) for start in range(11))]
+
+    def test_hostile_text_survives(self, characters: SentencePieceTokenizer) -> None:
+        # SentencePiece normalizes text once; what it returns must then stay the same.
+        once = characters.decode(characters.encode(self.HOSTILE))
+        assert once[:2] == ["dois espaços", "漢字 👩‍🚀 é fi"]
+        assert once[-1] == "a" * 999
+        assert characters.decode(characters.encode(once)) == once
+        assert not any(UNK_ID in ids for ids in characters.encode(self.HOSTILE))
+
+    def test_all_characters_are_in_a_vocabulary_that_is_large_enough(
+        self, characters: SentencePieceTokenizer, tmp_path: Path
+    ) -> None:
+        text = set("▁" + "".join(PORTUGUESE + ENGLISH)) - {" "}
+        assert set(characters.tokens(range(characters.vocab_size))) >= text
+        config = replace(CHARACTERS, byte_fallback=False, vocab_size=20)
+        pair = learn_tokenizers(config, PORTUGUESE, ENGLISH, tmp_path, seed=1)
+        assert pair.source.vocab_size == 20
+        assert UNK_ID in pair.source.encode(["Ç"])[0]
+
+    def test_a_tag_is_one_token(self, characters: SentencePieceTokenizer, tmp_path: Path) -> None:
+        [ids] = characters.encode(["<BT> sim"])
+        assert characters.tokens(ids) == ["▁<BT>", *"▁sim"]
 
 
 class TestWordPiece:

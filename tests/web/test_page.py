@@ -74,12 +74,17 @@ HOSTILE = [
 
 @pytest.mark.slow
 @needs_node
-@pytest.mark.parametrize("kind", ["unigram", "bpe", "tag", "raw"])
+@pytest.mark.parametrize("kind", ["unigram", "bpe", "tag", "characters", "raw"])
 def test_tokenizing_as_sentencepiece(kind: str, tmp_path: Path) -> None:
     settings: dict[str, Any] = {
         "unigram": {"byte_fallback": True},
         "bpe": {"byte_fallback": True, "model_type": "bpe"},
         "tag": {"model_type": "bpe", "user_defined_symbols": ["▁<BT>"]},
+        "characters": {
+            "model_type": "char",
+            "byte_fallback": True,
+            "user_defined_symbols": ["▁<BT>"],
+        },
         "raw": {
             "user_defined_symbols": ["▁<BT>", "as"],
             "remove_extra_whitespaces": False,
@@ -99,7 +104,10 @@ def test_tokenizing_as_sentencepiece(kind: str, tmp_path: Path) -> None:
     rng, lines = random.Random(1), [*HOSTILE, *text]
     points = [*range(0xD800), *range(0xE000, 0x20000)]
     lines += ["".join(chr(rng.choice(points)) for _ in range(20)) for _ in range(300)]
-    sequences = [[rng.randrange(700) for _ in range(rng.randrange(9))] for _ in range(500)]
+    sequences = [
+        [rng.randrange(expected.get_piece_size()) for _ in range(rng.randrange(9))]
+        for _ in range(500)
+    ]
     given = json.dumps([lines, sequences])
     script = PAGE / "sentencepiece.js"
     results = json.loads(node(HERE / "tokenize.js", script, tmp_path / "text.model", given=given))

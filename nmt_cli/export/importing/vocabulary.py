@@ -72,6 +72,7 @@ def tokenizer_table(model: Any, vocabulary: Vocabulary, joint: bool) -> dict[str
     """Return the recipe's [tokenizer] table, given the source's model and vocabulary."""
     spec = model.trainer_spec
     return {
+        "kind": "character" if spec.model_type == spec.CHAR else "sentencepiece",
         "model": {1: "unigram", 2: "bpe"}.get(spec.model_type, "unigram"),
         "byte_fallback": spec.byte_fallback,
         "vocab_size": len(vocabulary.tokens),

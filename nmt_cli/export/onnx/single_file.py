@@ -32,7 +32,7 @@ from nmt_cli.search.lines import Translation
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.segments import padded, repeats, search_segments, with_retries
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer
-from nmt_cli.text.tokenizer import PAD_ID, TokenizerPair
+from nmt_cli.text.tokenizer import PAD_ID, Tokenizer, TokenizerPair
 
 MODEL = "model.onnx"
 
@@ -81,7 +81,8 @@ def _under_test(trained: TrainedModel, options: ExportOptions, folder: Path) -> 
     precision = options.precision
     details: dict[str, Any] = {"precision": precision, "gates": GATES.get(precision)}
     if options.with_tokenizer:
-        return ExportUnderTest(partial(search_text, folder / MODEL), edits_text=False, **details)
+        search_lines = partial(search_text, folder / MODEL, trained.tokenizers.target)
+        return ExportUnderTest(search_lines, edits_text=False, **details)
     search = FileSearch(load_file(folder), trained.tokenizers)
     return ExportUnderTest.of(
         replace(trained.translator(edits_text=True), search=search), **details
@@ -129,8 +130,10 @@ def search_ids(session: Any, source: NDArray[np.int32], options: SearchOptions) 
     ]
 
 
-def search_text(file: Path, lines: Sequence[str], options: SearchOptions) -> list[Translation]:
-    """Translate lines with a file of text."""
+def search_text(
+    file: Path, target: Tokenizer, lines: Sequence[str], options: SearchOptions
+) -> list[Translation]:
+    """Translate lines with a file of text, which has this target tokenizer."""
 
     def search(rows: Sequence[int], options: SearchOptions) -> list[Translation]:
         return _search_text(file, [lines[row] for row in rows], options)
@@ -138,7 +141,10 @@ def search_text(file: Path, lines: Sequence[str], options: SearchOptions) -> lis
     def is_loop(row: int, result: Translation) -> bool:
         return repeats(result.text, lines[row])
 
-    return with_retries(search, len(lines), options, lambda _, result: not result.text, is_loop)
+    def is_empty(row: int, result: Translation) -> bool:
+        return not result.text
+
+    return with_retries(search, len(lines), options, is_empty, is_loop, target)
 
 
 def _search_text(file: Path, lines: Sequence[str], options: SearchOptions) -> list[Translation]:

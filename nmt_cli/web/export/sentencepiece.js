@@ -4,7 +4,7 @@
 
 const SPACE = "▁";
 const [NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE] = [1, 2, 3, 4, 5, 6];
-const BPE = 2;
+const [BPE, CHARACTERS] = [2, 4]; // without merges, BPE splits text into characters
 const UNKNOWN_PENALTY = 10;
 const MIN_LARGEST_SCORE = 2 ** -126; // where SentencePiece starts to look for the largest score
 
@@ -26,7 +26,7 @@ export class SentencePiece {
       const score = piece.has(2) ? view(piece.get(2)[0]).getFloat32(0, true) : 0;
       return { text: decoder.decode(piece.get(1)[0]), score, type: piece.get(3)?.[0] ?? NORMAL };
     });
-    this.isBpe = trainer.get(3)?.[0] === BPE;
+    this.isBpe = [BPE, CHARACTERS].includes(trainer.get(3)?.[0]);
     this.fallsBackToBytes = Boolean(trainer.get(35)?.[0]);
     this.unknownText = trainer.has(44) ? decoder.decode(trainer.get(44)[0]) : " ⁇ ";
     this.hasPrefix = Boolean(normalizer.get(3)?.[0] ?? 1);
