@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     epilog="\b\nExample: nmt plot alignment 'Bom dia!' -m runs/docs-pt-en -o alignment.png",
 )
 def plot() -> None:
-    """Draw attention, masks, positions, training curves or data.
+    """Draw attention, masks, positions, embeddings, training curves or data.
 
     Each plot is written to a PNG or SVG file, by the suffix of -o, or shown in a window.
     """
@@ -95,7 +95,7 @@ def attention(
 
     with lookup.open_model([_with_attention(model, part)], Hardware()) as opened:
         maps = opened.attention(source, target)
-        return attention_figure(maps, opened.tokenizers, part, layer, head)
+        return attention_figure(maps, opened, part, layer, head)
 
 
 @_picture("alignment 'Oi!' --target 'Hi!' -m runs/docs-pt-en -o a.svg")
@@ -105,7 +105,7 @@ def alignment(source: str, target: str | None = TARGET, model: Path | None = MOD
     from nmt_cli.plot.attention import alignment_figure
 
     with lookup.open_model([_with_attention(model)], Hardware()) as opened:
-        return alignment_figure(opened.attention(source, target))
+        return alignment_figure(opened.attention(source, target), opened)
 
 
 @_picture("masks 'Oi!' --target 'Hi!' -m runs/docs-pt-en -o masks.png")
@@ -166,14 +166,18 @@ def positions(
     curves: Literal["dimensions", "all", "positions"] = option(
         "dimensions",
         "Curves next to the heat map: some dimensions over the positions, all of them stacked, or "
-        "one curve for each position.",
+        "some positions over the dimensions, stacked.",
+    ),
+    drawn: tuple[NonNegativeInt, ...] = option(
+        (), "Position to draw as a curve, from 0; repeatable; default: 16.", flags="--position"
     ),
 ) -> "Figure":
     """Draw the position vectors of MODEL, a recipe or a run: a heat map, and curves."""
     from nmt_cli.training.run import Run
 
-    if dimensions and curves != "dimensions":
-        raise click.UsageError("--dimension needs --curves dimensions")
+    for flag, given in {"dimension": dimensions, "position": drawn}.items():
+        if given and curves != f"{flag}s":
+            raise click.UsageError(f"--{flag} needs --curves {flag}s")
     path = Path(model)
     run = Run.open(path) if path.is_dir() and kind_of(path) == "run" else None
     if run and overrides:
@@ -183,7 +187,28 @@ def positions(
     from nmt_cli.plot.inputs import position_table, positions_figure
 
     table, title = position_table(recipe, run, length, side)
-    return positions_figure(table, title, dimensions, curves)
+    return positions_figure(table, title, dimensions or drawn, curves)
+
+
+@_picture("embeddings --words gato,cachorro,casa -m runs/docs-pt-en -o words.png")
+def embeddings(
+    words: str = option(
+        "",
+        "Words to draw with their nearest neighbours; default: the first 100 of the vocabulary, "
+        "which are frequent, without neighbours.",
+        metavar="WORD,...",
+    ),
+    side: Literal["source", "target"] = option("source", "Side whose embeddings to draw."),
+    model: Path | None = option(None, "Run or bundle; default: as for nmt translate.", flags="-m"),
+) -> "Figure":
+    """Draw words where their embeddings are, in two dimensions, and their nearest neighbours."""
+    from nmt_cli.plot.embeddings import embedding_matrix, embeddings_figure
+
+    chosen = [word.strip() for word in words.split(",") if word.strip()]
+    with lookup.open_model([model], Hardware()) as opened:
+        tokenizer = getattr(opened.tokenizers, side)
+        title = f"{opened.path.absolute().name}: {side} embeddings"
+        return embeddings_figure(embedding_matrix(opened, side), tokenizer, title, chosen)
 
 
 @_picture("schedule ted-pt-en docs-pt-en -o schedule.png")

@@ -73,11 +73,6 @@ def evaluate(
     return scores
 
 
-def sentence_chrf(hypothesis: str, reference: str) -> float:
-    """Return chrF of one sentence, 0 to 100; BLEU is not meaningful for so short a text."""
-    return float(CHRF().sentence_score(hypothesis, [reference]).score)
-
-
 @dataclass(frozen=True)
 class Counts:
     """One metric's counts in one system's translations, [sentences, counts]."""

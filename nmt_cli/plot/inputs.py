@@ -11,8 +11,7 @@ import numpy as np
 from keras import ops
 from matplotlib import colormaps
 from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
-from matplotlib.colors import ListedColormap, Normalize
+from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
@@ -20,14 +19,16 @@ from numpy.typing import NDArray
 from nmt_cli.errors import ModelError
 from nmt_cli.model.layers import causal_mask, padding_mask, sinusoids, target_mask
 from nmt_cli.models import TranslationModel
-from nmt_cli.plot.figure import matrix, new_figure
+from nmt_cli.plot.figure import label_width, matrix, new_figure, wrapped
 from nmt_cli.recipe.config import Recipe
-from nmt_cli.text.tokenizer import PAD_ID, START_ID, Tokenizer
+from nmt_cli.text.tokenizer import PAD_ID, START_ID, TokenizerPair
 from nmt_cli.training.model import trained_model
 from nmt_cli.training.run import Run
 
-CURVES = 4
+CURVES, STACKED = 4, 16
 _VISIBLE, _HIDDEN = "#2f6da8", "#e6e6e6"
+# Inches: a token, the smallest panel, the narrowest figure.
+_CELL, _MIN_PANEL, _MIN_WIDTH = 0.22, 2.8, 4.5
 
 
 def model_masks(
@@ -45,41 +46,50 @@ def model_masks(
     return masks_figure(
         [source.with_special_tokens(ids) for ids in source.encode(list(sources))],
         [[START_ID, *ids] for ids in translations],
-        target,
+        model.tokenizers,
         pad_ids,
+        f"{model.path.absolute().name}: ",
     )
 
 
 def masks_figure(
     sources: Sequence[Sequence[int]],
     targets: Sequence[Sequence[int]],
-    tokenizer: Tokenizer | None = None,
+    tokenizers: TokenizerPair | None = None,
     pad_ids: Sequence[int] = (PAD_ID,),
+    model: str = "",
 ) -> Figure:
-    """Draw source, causal and target masks of a batch of ids, which are padded to one width.
-    Without a tokenizer, tokens are shown as ids. No token attends to ``pad_ids``."""
-    source_ids, target_ids = _padded(sources), _padded(targets)
-    (count, width), (_, source_width) = target_ids.shape, source_ids.shape
-    source = padding_mask(source_ids, "float32", pad_ids)[:, 0, 0]
+    """Draw the masks of a batch of ids, which are padded to one width: a column for each sentence,
+    with the padding of both sides, the causal mask, and the target mask, which combines two.
+    Without tokenizers, tokens are shown as ids. No token attends to ``pad_ids``."""
+    ids = _padded(sources), _padded(targets)
+    (count, source_width), (_, width) = ids[0].shape, ids[1].shape
+    source, padding = (padding_mask(side, "float32", pad_ids)[:, 0] for side in ids)
     causal = causal_mask(width, "float32")[0, 0]
-    target = target_mask(target_ids, "float32", pad_ids)[:, 0]
-    size = max(2.4, 0.22 * max(width, source_width) + 1.0)
-    columns = max(2, count)
-    figure = new_figure(size * columns, 2 * size + 0.8)
-    grid = figure.subplots(2, columns, squeeze=False)
-    for panel in grid.flat:
-        panel.set_axis_off()
-    positions = [str(position) for position in range(max(width, source_width))]
-    sentences = [f"sentence {number + 1}" for number in range(count)]
-    _draw(grid[0][0], source, sentences, positions[:source_width], "source mask")
-    _draw(grid[0][1], causal, positions[:width], positions[:width], "causal mask")
-    for column, ids in enumerate(target_ids.tolist()):
-        tokens = tokenizer.tokens(ids) if tokenizer else list(map(str, ids))
-        title = f"target mask, {sentences[column]}"
-        _draw(grid[1][column], target[column], tokens, tokens, title)
+    target = target_mask(ids[1], "float32", pad_ids)[:, 0]
+    names = [f"sentence {number + 1}" for number in range(count)]
+    read, written = ([list(map(str, row)) for row in side] for side in ids)
+    if tokenizers:
+        pair = tokenizers.source, tokenizers.target
+        texts = (side.decode(rows.tolist()) for side, rows in zip(pair, ids, strict=True))
+        titles = zip(names, *texts, strict=True)
+        names = [f"{name}: {text} → {translation}" for name, text, translation in titles]
+        sides = zip(pair, ids, strict=True)
+        read, written = ([side.tokens(row) for row in rows] for side, rows in sides)
+    label = label_width([token for row in read + written for token in row])
+    size = max(_MIN_PANEL, _CELL * max(width, source_width) + label + 0.4)
+    height = 2 * _CELL * (width + 1) + 4 * (label + 0.4) + 1.0
+    title = f"{model}masks of a batch, whose rows attend to columns"
+    figure = new_figure(max(_MIN_WIDTH, size * count), height, title)
+    for row, column in enumerate(figure.subfigures(1, count, squeeze=False)[0]):
+        column.suptitle(wrapped(names[row], size, 10), fontsize=10)
+        panels = column.subplots(4, 1, height_ratios=(1, 1, width, width))
+        _draw(panels[0], source[row], [""], read[row], "padding mask of the source")
+        _draw(panels[1], padding[row], [""], written[row], "padding mask of the target")
+        _draw(panels[2], causal, written[row], written[row], "causal mask")
+        _draw(panels[3], target[row], written[row], written[row], "target mask: both")
     handles = [Patch(color=_VISIBLE, label="visible"), Patch(color=_HIDDEN, label="hidden")]
     figure.legend(handles=handles, loc="outside lower center", ncols=2)
-    figure.suptitle("Rows attend to columns", fontsize=11)
     return figure
 
 
@@ -91,7 +101,6 @@ def _padded(sequences: Sequence[Sequence[int]]) -> NDArray[np.int32]:
 
 
 def _draw(axes: Axes, mask: Any, rows: list[str], columns: list[str], title: str) -> None:
-    axes.set_axis_on()
     visible = ops.convert_to_numpy(mask) == 0
     matrix(axes, visible, rows, columns).set_cmap(ListedColormap([_HIDDEN, _VISIBLE]))
     axes.set_yticks(np.arange(len(rows) + 1) - 0.5, minor=True)
@@ -126,23 +135,28 @@ def position_table(
 def positions_figure(
     table: NDArray[np.float32],
     title: str,
-    dimensions: Sequence[int] = (),
+    chosen: Sequence[int] = (),
     curves: str = "dimensions",
 ) -> Figure:
     """Draw a heat map of a table [positions, d_model], and curves of its values.
 
     Args:
-        dimensions: dimensions to draw, from 0, with ``curves`` "dimensions"; none for CURVES of
-            the first half, where sinusoids still change.
+        chosen: dimensions or positions to draw, from 0; none for CURVES dimensions of the first
+            half, where sinusoids still change, or for STACKED positions.
         curves: "dimensions" for some dimensions over the positions; "all" for all of them, one
-            above the other; "positions" for a curve over the dimensions for each position.
+            above the other; "positions" for some positions over the dimensions, too.
     """
     length, width = table.shape
-    chosen = dimensions or sorted({width * curve // (2 * CURVES) for curve in range(CURVES)})
-    if max(chosen) >= width:
-        reason = f"`dimension={max(chosen)}`: the model has {width}"
-        raise ModelError(reason, f"give 0 to {width - 1}")
-    figure = new_figure(10.5, min(12.0, max(4.6, 0.06 * width)) if curves == "all" else 4.6)
+    if curves == "positions":
+        size, option, drawn = length, "position", np.linspace(0, length - 1, STACKED)
+    else:
+        size, option, drawn = width, "dimension", np.arange(CURVES) * width / (2 * CURVES)
+    chosen = chosen or sorted({int(index) for index in drawn})
+    if max(chosen) >= size:
+        reason = f"`{option}={max(chosen)}`: the table has {size}"
+        raise ModelError(reason, f"give 0 to {size - 1}")
+    tall = {"all": width, "positions": 4 * len(chosen)}.get(curves, 0)
+    figure = new_figure(10.5, min(12.0, max(4.4, 0.06 * tall)), title)
     heat, panel = figure.subplots(1, 2)
     bound: Any = float(np.abs(table).max()) or 1.0
     image = heat.imshow(
@@ -150,22 +164,21 @@ def positions_figure(
     )
     heat.set(xlabel="dimension", ylabel="position")
     figure.colorbar(image, ax=heat, label="value")
-    if curves == "positions":
-        colors = ScalarMappable(Normalize(0, length - 1), colormaps["viridis"])
-        for vector, color in zip(table, colors.to_rgba(np.arange(length)), strict=True):
-            panel.plot(vector, color=color, linewidth=0.6)
-        figure.colorbar(colors, ax=panel, label="position")
-        panel.set(xlabel="dimension", ylabel="value")
-    elif curves == "all":
-        # A curve reaches halfway to its neighbours.
-        panel.plot(np.arange(width) + table / (2 * bound), color=_VISIBLE, linewidth=0.6)
-        panel.set(xlabel="position", ylabel="dimension + value / 2")
-        panel.margins(y=0.01)
-    else:
-        for dimension in chosen:
-            panel.plot(table[:, dimension], label=f"dimension {dimension}", linewidth=1.2)
+    if curves == "dimensions":
+        for dimension in chosen:  # a dot is a position
+            label = f"dimension {dimension}"
+            panel.plot(table[:, dimension], ".-", label=label, linewidth=0.8, markersize=3)
         panel.set(xlabel="position", ylabel="value")
         panel.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=4)
+    else:
+        rows = table.T if curves == "all" else table[list(chosen)]
+        # A curve reaches halfway to its neighbours.
+        panel.plot(np.arange(len(rows)) + rows.T / (2 * bound), color=_VISIBLE, linewidth=0.6)
+        panel.set(xlabel="position", ylabel="dimension + value / 2")
+        panel.margins(y=0.01)
+    if curves == "positions":
+        panel.set(xlabel="dimension", ylabel="position, and half its value")
+        panel.set_yticks(range(len(chosen)), chosen)
+        heat.set_yticks(chosen)
     panel.grid(alpha=0.3)
-    figure.suptitle(title, fontsize=11)
     return figure

@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 
 from nmt_cli import __version__, models
 from nmt_cli.errors import OutputError
-from nmt_cli.evaluate.scores import evaluate, sentence_chrf
+from nmt_cli.evaluate.evaluation import evaluate_systems
+from nmt_cli.evaluate.texts import EvaluationText
 from nmt_cli.files import replacing
 from nmt_cli.models import TranslationModel
 from nmt_cli.plot.attention import alignment_figure, attention_figure
@@ -48,8 +49,9 @@ def write_report(folder: Path, page: Path, lines: int) -> None:
         beam = run.recipe.decoding.beam_size
         facts["decoding"] = f"{speed}, {rate} (Keras, beam {beam}; a bundle is faster)"
         texts = [translation.text for translation in translations]
-        scores = map(sentence_chrf, texts, references)
-        sentences = list(zip(source, references, texts, scores, strict=True))
+        text, systems = EvaluationText("held-out", source, [references]), {"model": texts}
+        target = run.recipe.data.target
+        evaluation = evaluate_systems(text, systems, (), len(source), language=target)
         template = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
         settings = {"undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
         html = Template(template, autoescape=True, **settings).render(
@@ -57,11 +59,11 @@ def write_report(folder: Path, page: Path, lines: int) -> None:
             made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
             version=__version__,
             facts=facts,
-            scores=evaluate(texts, references, run.recipe.data.target),
+            scores=evaluation.results,
             lines=len(source),
             history=_url(history_figure({run.recipe.label: records})),
-            samples=sentences[:SAMPLES],
-            worst=sorted(sentences, key=lambda sentence: sentence[3])[:WORST],
+            samples=sorted(evaluation.worst, key=lambda sentence: sentence.line)[:SAMPLES],
+            worst=evaluation.worst[:WORST],
             drawings=_drawings(model, source, translations),
             recipe=run.recipe.dump(),
         )
@@ -81,8 +83,8 @@ def _drawings(
     drawings = []
     for _, line, translation in sorted(readable, key=lambda sentence: -sentence[0])[:DRAWN]:
         maps = model.attention(line)
-        heads = _url(attention_figure(maps, model.tokenizers))
-        alignment = _url(alignment_figure(maps))
+        heads = _url(attention_figure(maps, model))
+        alignment = _url(alignment_figure(maps, model))
         drawings.append((line, translation.text, heads, alignment))
     return drawings
 
@@ -102,4 +104,4 @@ def _facts(run: dict[str, Any], records: Records) -> dict[str, str]:
 
 
 def _url(figure: Figure) -> str:
-    return "data:image/png;base64," + base64.b64encode(picture(figure, "png")).decode("ascii")
+    return "data:image/svg+xml;base64," + base64.b64encode(picture(figure, "svg")).decode("ascii")

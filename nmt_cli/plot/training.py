@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nmt_cli.data.batches import Batches, training_batches
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import ModelError, RecipeError
-from nmt_cli.plot.figure import new_figure
+from nmt_cli.plot.figure import new_figure, wrapped
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.training.log import read_log
 from nmt_cli.training.run import Run
@@ -42,24 +42,26 @@ def log_records(folder: Path) -> Records:
 
 
 def history_figure(runs: Mapping[str, Records]) -> Figure:
-    """Draw loss, accuracy, BLEU and learning rate over the steps of runs, by name."""
-    figure = new_figure(10.5, 7.2)
+    """Draw loss, accuracy, BLEU and learning rate over the steps of runs, by name.
+    Steps and BLEU begin at 0, so that small differences look small."""
+    figure = new_figure(10.5, 7.0, "Training: " + ", ".join(runs))
     for axes, (title, unit, keys) in zip(figure.subplots(2, 2).flat, _PANELS, strict=True):
         for number, (name, records) in enumerate(runs.items()):
             for key, (split, style) in zip(keys, _STYLES, strict=False):
                 logged = [record for record in records if key in record]
                 steps = [record["step"] for record in logged]
                 values = [record[key] for record in logged]
-                labels = [name] * (len(runs) > 1) + [split] * (len(keys) > 1)
+                labels = [wrapped(name, 2.5, 8, 1)] * (len(runs) > 1) + [split] * (len(keys) > 1)
                 look = {"color": f"C{number}", "marker": "." if len(steps) < 30 else None}
-                label = ", ".join(labels) or name
+                label = ", ".join(labels)
                 axes.plot(steps, values, style, label=label, linewidth=1.3, **look)
-        axes.set(xlabel="step", ylabel=unit)
+        axes.set(xlabel="step", ylabel=unit, xlim=(0, 1.03 * axes.get_xlim()[1]))
+        if unit == "BLEU":
+            axes.set_ylim(0, 1.05 * axes.get_ylim()[1])
         axes.set_title(title, fontsize=10)
         axes.grid(alpha=0.3)
         if len(runs) > 1 or len(keys) > 1:
             axes.legend(fontsize=8)
-    figure.suptitle("Training: " + ", ".join(runs), fontsize=11)
     return figure
 
 
@@ -81,15 +83,14 @@ def steps_to_draw(count: int) -> NDArray[np.int64]:
 
 def schedule_figure(curves: dict[str, Curve]) -> Figure:
     """Draw a learning rate curve for each recipe, by its name."""
-    figure = new_figure(7.5, 4.2)
+    figure = new_figure(7.5, 4.0, "Learning rate: " + ", ".join(curves))
     axes = figure.subplots()
     for name, (steps, rates) in curves.items():
-        axes.plot(steps + 1, rates, label=name, linewidth=1.4)
+        axes.plot(steps + 1, rates, label=wrapped(name, 5, 9, 1), linewidth=1.4)
     axes.set(xlabel="step", ylabel="learning rate", ylim=(0, None))
     axes.ticklabel_format(axis="y", style="sci", scilimits=(-3, 3))
     axes.grid(alpha=0.3)
     axes.legend(fontsize=9)
-    axes.set_title("Learning rate", fontsize=11)
     return figure
 
 
@@ -124,7 +125,7 @@ def lengths_figure(batches: Batches, languages: tuple[str, str], name: str) -> F
     """Draw histograms of both sides' lengths, and the size and fill of each bucket."""
     source, target = batches.source.lengths, batches.target.lengths + 1
     widths, pairs, tokens, cells = buckets_of(batches)
-    figure = new_figure(10.5, 4.6)
+    figure = new_figure(10.5, 4.4, f"{name}: {len(source):,} pairs")
     left, right = figure.subplots(1, 2)
     edges = np.arange(0, max(source.max(), target.max()) + 2)
     for lengths, language in zip((source, target), languages, strict=True):
@@ -146,5 +147,4 @@ def lengths_figure(batches: Batches, languages: tuple[str, str], name: str) -> F
     figure.legend(
         handles + line, labels + filled_label, loc="outside lower right", ncols=2, fontsize=9
     )
-    figure.suptitle(f"{name}: {len(source):,} pairs", fontsize=11)
     return figure

@@ -1,5 +1,6 @@
 """nmt plot and nmt report, at the command line."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -43,7 +44,11 @@ def run(*words: str) -> Path:
         ("masks", "--ids", "7 6 0 0 1", "1 2 3 0 0"),
         ("positions", RUN, "--length", "20"),
         ("positions", RUN, "--length", "20", "--curves", "positions"),
+        ("positions", RUN, "--length", "20", "--curves", "positions", "--position", "3"),
         ("positions", "toy.toml", "--dimension", "3", "--set", "model.positions=concatenated"),
+        ("embeddings", "-m", RUN),
+        ("embeddings", "-m", RUN, "--words", "o, gato,casas", "--side", "target"),
+        ("embeddings", "-m", BUNDLE, "--words", "gato"),
         ("schedule", "toy.toml", "ted-pt-en", "--steps", "100"),
         ("history", RUN),
         ("history",),
@@ -78,7 +83,17 @@ REFUSED = [
         "give one sentence",
     ),
     (("attention", "o gato.", "-m", RUN, "--layer", "9"), "`layer=9`: the model has 1", "give 1"),
-    (("positions", RUN, "--dimension", "16"), "`dimension=16`: the model has 16", "give 0 to 15"),
+    (("positions", RUN, "--dimension", "16"), "`dimension=16`: the table has 16", "give 0 to 15"),
+    (
+        ("positions", RUN, "--curves", "positions", "--length", "9", "--position", "9"),
+        "`position=9`: the table has 9",
+        "give 0 to 8",
+    ),
+    (
+        ("embeddings", "-m", RUN, "--words", "gato,木,日本"),
+        "not in the vocabulary: 木, 日本",
+        "give other `words`",
+    ),
     (
         ("positions", "toy.toml", "--set", "model.positions=none"),
         "its model has no position vectors",
@@ -121,6 +136,7 @@ def test_invalid_plots(here: Path, words, message: str, hint: str) -> None:
             ("positions", "toy.toml", "--curves", "all", "--dimension", "1"),
             "--dimension needs --curves dimensions",
         ),
+        (("positions", "toy.toml", "--position", "1"), "--position needs --curves positions"),
     ],
     ids=str,
 )
@@ -157,7 +173,11 @@ window.addEventListener("load", () => {
   const images = [...document.images];
   const whole = images.filter(each => each.complete && each.naturalWidth > 100);
   const inside = [...document.querySelectorAll("td")].some(each => each.scrollWidth > 2000);
-  document.title = `images ${whole.length} of ${images.length}, overflow ${inside}, ` +
+  const wide = [...document.querySelectorAll("table, img")];
+  const bare = wide.filter(each => each.scrollWidth > 400 && !each.closest(".wide"));
+  const dark = getComputedStyle(document.body).backgroundColor;
+  document.title = `page ${document.documentElement.scrollWidth}, bare ${bare.length}, ` +
+    `${dark}, images ${whole.length} of ${images.length}, overflow ${inside}, ` +
     `foreign ${performance.getEntriesByType("resource").filter(
       each => !each.name.startsWith("data:")).length}`;
 });
@@ -172,8 +192,13 @@ def test_a_report_is_one_self_contained_page(here: Path, tmp_path: Path) -> None
     done = CliRunner().invoke(cli, ["report", RUN, "--lines", "20"], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     page = (here / RUN / "report.html").read_text(encoding="utf-8")
-    for part in ("toy-pt-en", "BLEU", "chrF", "nrefs:1|case:mixed", "Worst sentences", "Recipe"):
+    for part in ("toy-pt-en", "nrefs:1|bs:1000|", "Worst sentences", "Recipe"):
         assert part in page
+    for metric in ("BLEU", "chrF++", "TER"):
+        cells = re.search(rf"<td>{re.escape(metric)}<.*?>([\d.]+)<.*?>([\d.]+) to ([\d.]+)<", page)
+        score, low, high = map(float, cells.groups())
+        assert low <= score <= high
+    assert "unreliable with fewer than 100 lines" in page
     assert "&lt;b&gt;o gato&lt;/b&gt; &amp; a água" in page
     assert "<b>o gato" not in page
     assert "decoder_layers = 1" in page
@@ -182,18 +207,37 @@ def test_a_report_is_one_self_contained_page(here: Path, tmp_path: Path) -> None
         pytest.skip("no browser is installed")
     probed = tmp_path / "probed.html"
     probed.write_text(page.replace("</head>", f"{PROBE}</head>"), encoding="utf-8")
-    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/user"]
+    images = page.count("<img ")
+    assert images >= 1
+    shown = f"images {images} of {images}, overflow false, foreign 0"
+    for width, dark in ((360, False), (1200, True)):
+        ground = "rgb(22, 24, 28)" if dark else "rgb(255, 255, 255)"
+        title = rendered(probed, tmp_path, width, dark)
+        # Headless Chromium has no window narrower than 500 pixels; a frame does.
+        assert title == f"page {width}, bare 0, {ground}, {shown}"
+
+
+def rendered(page: Path, folder: Path, width: int, dark: bool) -> str:
+    """Return the title that the script gives a page in a frame of some width."""
+    frame = folder / f"frame-{width}.html"
+    frame.write_text(
+        f"<iframe id=page src='{page.name}' width={width} height=2000 frameborder=0></iframe>"
+        "<script>page.onload = () => setTimeout(() => "
+        "{ document.title = page.contentDocument.title }, 500)</script>",
+        encoding="utf-8",
+    )
+    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/user"]
+    options += ["--allow-file-access-from-files", "--hide-scrollbars", "--virtual-time-budget=9000"]
+    options.append(f"--blink-settings=preferredColorScheme={0 if dark else 1}")
     shown = subprocess.run(
-        [CHROMIUM, *options, "--dump-dom", f"file://{probed}"],
+        [CHROMIUM, *options, "--dump-dom", f"file://{frame}"],
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
     )
     assert shown.returncode == 0, shown.stderr[-500:]
-    images = page.count("<img ")
-    assert images >= 1
-    assert f"<title>images {images} of {images}, overflow false, foreign 0</title>" in shown.stdout
+    return shown.stdout.partition("<title>")[2].partition("</title>")[0]
 
 
 def test_a_report_draws_the_longest_sentences_that_can_be_read() -> None:
@@ -203,7 +247,7 @@ def test_a_report_draws_the_longest_sentences_that_can_be_read() -> None:
     assert [line for line, *_ in drawings] == [source[3], source[1]]
     for _, translation, *images in drawings:
         assert translation.endswith(".")
-        assert all(image.startswith("data:image/png;base64,") for image in images)
+        assert all(image.startswith("data:image/svg+xml;base64,") for image in images)
 
 
 def test_a_report_does_not_overwrite_other_files(here: Path, tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def import_bundle(
         recipe,
         (manifest.vocabulary["source"], manifest.vocabulary["target"]),
         lambda target: shutil.copytree(folder / TOKENIZER, target, dirs_exist_ok=True),
-        lambda shapes: _read_weights(folder, manifest, shapes),
+        lambda shapes: bundle_weights(folder, manifest, shapes),
         sum(record.bytes for record in manifest.files.values()),
         output,
         dev,
@@ -82,7 +82,8 @@ def import_bundle(
     )
 
 
-def _read_weights(folder: Path, manifest: Manifest, shapes: Shapes) -> Weights:
+def bundle_weights(folder: Path, manifest: Manifest, shapes: Shapes) -> Weights:
+    """Read weights of a bundle, whose files have been checked, given their names and shapes."""
     graphs = {file: ir.load(folder / file).graph for file in (ENCODER, DECODER)}
     stored, weights = manifest.stored_weights, Weights()
     for name, shape in shapes.items():
