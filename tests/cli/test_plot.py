@@ -173,10 +173,8 @@ window.addEventListener("load", () => {
   const images = [...document.images];
   const whole = images.filter(each => each.complete && each.naturalWidth > 100);
   const inside = [...document.querySelectorAll("td")].some(each => each.scrollWidth > 2000);
-  const wide = [...document.querySelectorAll("table, img")];
-  const bare = wide.filter(each => each.scrollWidth > 400 && !each.closest(".wide"));
   const dark = getComputedStyle(document.body).backgroundColor;
-  document.title = `page ${document.documentElement.scrollWidth}, bare ${bare.length}, ` +
+  document.title = `page ${document.documentElement.scrollWidth}, ` +
     `${dark}, images ${whole.length} of ${images.length}, overflow ${inside}, ` +
     `foreign ${performance.getEntriesByType("resource").filter(
       each => !each.name.startsWith("data:")).length}`;
@@ -214,7 +212,7 @@ def test_a_report_is_one_self_contained_page(here: Path, tmp_path: Path) -> None
         ground = "rgb(22, 24, 28)" if dark else "rgb(255, 255, 255)"
         title = rendered(probed, tmp_path, width, dark)
         # Headless Chromium has no window narrower than 500 pixels; a frame does.
-        assert title == f"page {width}, bare 0, {ground}, {shown}"
+        assert title == f"page {width}, {ground}, {shown}"
 
 
 def rendered(page: Path, folder: Path, width: int, dark: bool) -> str:
