@@ -1,10 +1,10 @@
 """Lines to translate, and their translations."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from nmt_cli.text.edits import Span
-from nmt_cli.text.glossary import Term
+from nmt_cli.text.glossary import Term, whole_words
 
 # Of the log-odds of the quality.
 _QUALITY_AT_0, _QUALITY_SLOPE = 2.2, 4.0
@@ -27,6 +27,20 @@ class Line:
     placeholders: tuple[Span, ...] = ()
     terms: tuple[Term, ...] | None = ()
     where: str = field(default="", compare=False)
+
+    def is_satisfied_by(self, translation: "Translation") -> bool:
+        """Return whether a translation has all phrases, as whole words."""
+        phrases = [" ".join(phrase.split()) for phrase in self.phrases]
+        return all(phrase and whole_words(phrase).search(translation.text) for phrase in phrases)
+
+    def best_of(self, free: "Translation", constrained: "Translation") -> "Translation":
+        """Return constrained translations, after the free one if it has all phrases."""
+        ranked, seconds = constrained.n_best, free.seconds + constrained.seconds
+        if self.is_satisfied_by(free):
+            further = [other for other in ranked if other.text != free.text]
+            ranked = [free, *further][: len(ranked)]
+        others = [replace(other, others=[]) for other in ranked[1:]]
+        return replace(ranked[0], others=others, seconds=seconds)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import logging
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -85,14 +86,15 @@ class BeamSearch:
         if rules[0] is not options:
             rules = self._rules = options, processors_of(options, self._tokenizers.target)
         # Rules need the probabilities of all tokens, which may differ from those of shortlists.
-        groups: list[Rows] = [[], []]
+        groups = defaultdict[tuple[bool, int], Rows](list)
         for row, segment in enumerate(batch):
-            groups[segment.required > 0].append(row)
+            groups[segment.required > 0, beam_size(segment, options)].append(row)
         results = dict[int, list[Hypothesis]]()
-        for rows in filter(None, groups):
+        for (_, beams), rows in groups.items():
             segments = [batch[row] for row in rows]
             source = padded([segment.ids for segment in segments])
-            found = beam_search(self.model, source, options, segments, rules[1], self._trace)
+            wider = replace(options, beam_size=beams)
+            found = beam_search(self.model, source, wider, segments, rules[1], self._trace)
             results.update(zip(rows, found, strict=True))
         return [results[row] for row in range(len(batch))]
 
@@ -100,6 +102,11 @@ class BeamSearch:
         """Score given translations."""
         source, targets = zip(*pairs, strict=True)
         return force(self.model, padded(source), targets, attention)
+
+
+def beam_size(segment: Segment, options: SearchOptions) -> int:
+    """Return the beam size, with another beam for each token of the phrases, which share them."""
+    return options.beam_size + sum(map(len, segment.phrases))
 
 
 def repeats(text: str, source: str) -> bool:

@@ -3,7 +3,7 @@
 import logging
 import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, compress, islice
 from pathlib import Path
@@ -114,11 +114,38 @@ class Translator:
 
     def best(self, line: str) -> tuple[Passage, dict[Unit, Hypothesis]]:
         """Translate one line, and return what the model read of it, and wrote for each part."""
-        ((work,), _) = self._searched([Line(line)], 1)
+        ((work,), _) = self._searched({1: Line(line)})
         return work.passage, work.ranked(0)
 
     def _window(self, lines: list[Line], first_number: int) -> Iterator[Translation]:
-        work, failure = self._searched(lines, first_number)
+        """Translate lines freely, and those whose translations lack phrases with constraints."""
+        numbered = dict(enumerate(lines, start=first_number))
+        free, failure = self._translated(
+            {number: replace(line, phrases=()) for number, line in numbered.items()}
+        )
+        lacking = {
+            number: numbered[number]
+            for number, translation in free.items()
+            if not all(numbered[number].is_satisfied_by(other) for other in translation.n_best)
+        }
+        constrained, constrained_failure = self._translated(lacking)
+        for number, translation in free.items():
+            if number in constrained:
+                yield numbered[number].best_of(translation, constrained[number])
+            elif number in lacking:
+                failure = constrained_failure
+                break
+            else:
+                yield translation
+        if failure:
+            raise failure
+
+    def _translated(
+        self, lines: Mapping[int, Line]
+    ) -> tuple[dict[int, Translation], NmtError | None]:
+        """Translate lines by number, up to the first with an error."""
+        work, failure = self._searched(lines)
+        translations = dict[int, Translation]()
         for item in work:
             # The second best of a line joins the second best of its units, and so on.
             ranked = [
@@ -131,21 +158,20 @@ class Translator:
             }
             for problem in sorted(problems):
                 logger.warning(f"{item.where}: {problem}, as the glossary says")
-            yield replace(ranked[0], others=ranked[1:], seconds=item.seconds)
-        if failure:
-            raise failure
+            translation = replace(ranked[0], others=ranked[1:], seconds=item.seconds)
+            translations[item.number] = translation
+        return translations, failure
 
-    def _searched(self, lines: list[Line], first_number: int) -> tuple[list[Work], NmtError | None]:
+    def _searched(self, lines: Mapping[int, Line]) -> tuple[list[Work], NmtError | None]:
         """Search the translations of lines, up to the first with an error."""
         work, waiting, failure = list[Work](), list[_Task](), None
         prefix = self._encoded(self.options.prefix, "prefix") if self.options.prefix else ()
         passages = self.path.read(
-            [line.text for line in lines],
-            [not line.phrases and not prefix for line in lines],
-            [line.placeholders for line in lines],
+            [line.text for line in lines.values()],
+            [not line.phrases and not prefix for line in lines.values()],
+            [line.placeholders for line in lines.values()],
         )
-        numbered = zip(lines, passages, strict=True)
-        for number, (line, passage) in enumerate(numbered, start=first_number):
+        for (number, line), passage in zip(lines.items(), passages, strict=True):
             where = self.name + (line.where or f"line {number}")
             cuts = sum(unit.is_cut for unit in passage.units)
             if cuts:

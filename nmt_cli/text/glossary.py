@@ -46,7 +46,7 @@ class Term(NamedTuple):
     def count_in(self, translation: str) -> int:
         """Return how often a translation has the term's translation."""
         forms = {self.target.upper()} if translation.isupper() else set(self._forms)
-        return sum(len(_pattern(form).findall(translation)) for form in forms)
+        return sum(len(whole_words(form).findall(translation)) for form in forms)
 
     @property
     def expected(self) -> str:
@@ -57,7 +57,7 @@ class Term(NamedTuple):
         """Write the term's translation with a capital only where it begins a sentence that is
         capitalized."""
         edits = []
-        pattern = "|".join(_pattern(form).pattern for form in self._forms)
+        pattern = "|".join(whole_words(form).pattern for form in self._forms)
         for match in re.finditer(pattern, translation.text):
             begins = is_capitalized and _begins(translation.text, match.start())
             edits.append((*match.span(), _capitalized(self.target) if begins else self.target))
@@ -122,7 +122,7 @@ class Glossary:
                 is_first = piece != source and piece == _capitalized(source)
                 is_first = is_first and _begins(line, start)
                 is_same = piece == source or (line.isupper() and piece == source.upper())
-                if (is_same or is_first) and _pattern(piece).match(line, start):
+                if (is_same or is_first) and whole_words(piece).match(line, start):
                     target = self.terms[source]
                     before, after = _common_edges(source, target)
                     words = target[before : len(target) - after]
@@ -147,7 +147,7 @@ def _capitalized(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _pattern(text: str) -> re.Pattern[str]:
+def whole_words(text: str) -> re.Pattern[str]:
     """Return a pattern of a text as whole words."""
     before, after = (r"(?<!\w)" if text[:1].isalnum() else "", r"(?!\w)" * text[-1:].isalnum())
     return re.compile(before + re.escape(text) + after)

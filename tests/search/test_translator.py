@@ -17,8 +17,9 @@ from nmt_cli.errors import NmtError
 from nmt_cli.search import segments
 from nmt_cli.search import translator as module
 from nmt_cli.search.alignment import links, tokens_of_words
+from nmt_cli.search.hypotheses import Segment
 from nmt_cli.search.lines import Line
-from nmt_cli.search.segments import WIDTH_STEP, batches_of
+from nmt_cli.search.segments import WIDTH_STEP, batches_of, beam_size
 from nmt_cli.search.step_model import BatchTooLarge
 from nmt_cli.search.translator import Translator
 from nmt_cli.text import steps
@@ -441,8 +442,66 @@ def test_abbreviations_and_code_are_not_taken_for_texts_in_capitals(line: str) -
 
 
 def test_words_that_a_translation_must_contain_keep_its_case() -> None:
-    (translation,) = folding().translate([Line("OPEN IT", ("IT",))])
-    assert spelt(translation.ids) == "OPEN IT"
+    (translation,) = folding().translate([Line("OPEN IT", ("It",))])
+    assert spelt(translation.ids[:7]) == "OPEN IT"  # as the line has it
+    (translation,) = folding().translate([Line("OPEN IT", ("IT",))])  # it has the word anyway
+    assert (translation.text, spelt(translation.ids)) == ("OPEN IT", "Open it")
+
+
+def test_a_translation_that_has_its_phrases_anyway_is_searched_once() -> None:
+    def follow(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
+        letters = {FIRST_CHARACTER_ID + ord(name): -4.0 for name in "abABCxy"}
+        return letters | copying(source, history)
+
+    model = FakeStepModel(follow)
+    translator, text = fake_translator(model, options(2, limit=40)), "One, two. A (third) one."
+    free, has, lacks = translator.translate(
+        [text, Line(text, ("two", "third", " A  (third) ")), Line("ab cd", ("xy",))]
+    )
+    assert (has.text, has.score, has.ids) == (free.text, free.score, free.ids)
+    assert "xy" in lacks.text
+    assert [rows for rows, _ in model.widths] == [5, 1]
+    (other_case,) = translator.translate([Line("abc", ("ABC",))])
+    assert "ABC" in other_case.text
+
+
+def test_n_best_lists_have_translations_with_the_phrases() -> None:
+    def follow(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
+        if len(history) == 1:
+            return {END_ID: -0.125}
+        return {FIRST_CHARACTER_ID + ord(name): -place for place, name in enumerate("abc", 1)}
+
+    def texts_of(line: Line, count: int) -> list[str]:
+        search = replace(options(4), n_best=count)
+        (best,) = fake_translator(FakeStepModel(follow), search).translate([line])
+        assert all(translation.others == [] for translation in best.others)
+        return [translation.text for translation in best.n_best]
+
+    assert texts_of(Line("x"), 3) == ["a", "b", "c"]
+    assert texts_of(Line("x", ("b",)), 1) == ["b"]
+    first, *others = texts_of(Line("x", ("a",)), 3)
+    assert first == "a"
+    assert not {"b", "c"} & set(others)
+
+
+def test_lines_before_one_with_an_impossible_phrase_are_translated() -> None:
+    translator = replace(copier()[0], options=options(limit=6))
+    lines = ["ab", Line("cd", ("cd",)), Line("ef", ("too long",)), Line("gh", ("",))]
+    translations = translator.translate(lines)
+    assert [next(translations).text for _ in range(2)] == ["ab", "cd"]
+    with pytest.raises(NmtError, match="line 3: prefix and constraints take 8 tokens"):
+        next(translations)
+    with pytest.raises(NmtError, match="line 1: '' is blank"):
+        next(translator.translate(lines[3:]))
+
+
+def test_phrases_widen_the_beam_of_their_sentence_only() -> None:
+    search = options(3)
+    assert beam_size(Segment(prefix=(7,)), search) == 3
+    assert beam_size(Segment(phrases=((7, 8), (9,))), search) == 6
+
+
+def test_a_prefix_keeps_its_case() -> None:
     translator = folding()
     translator = replace(translator, options=replace(translator.options, prefix="OP"))
     (translation,) = translator.translate(["OPEN IT"])
