@@ -36,6 +36,7 @@ from nmt_cli.recipe.model import END_ID, DecodingConfig, ModelConfig, Shape
 FORMAT = 3
 DIGEST = "manifest_sha256"
 MAX_WIDTH = 1 << 20  # far above any real model, far below what would exhaust a machine
+Count = Annotated[int, Meta(ge=0)]
 VocabularySize = Annotated[int, Meta(gt=END_ID, le=MAX_WIDTH)]
 
 # Control characters break an error's single line or move a terminal's cursor.
@@ -224,6 +225,7 @@ class Manifest:
     Attributes:
         vocabulary: sizes, "source" and "target", special tokens included.
         attention: the step with attention weights.
+        alignment_heads: see nmt_cli.search.step_model.
         self_attention: self-attention of both sides.
         stored_weights: where the graphs store the weights of the model.
         precision: one of nmt_cli.bundle.PRECISIONS, of weights and matrix products.
@@ -243,6 +245,7 @@ class Manifest:
     append: GraphSpec
     files: dict[str, FileRecord]
     attention: GraphSpec | None = None
+    alignment_heads: tuple[tuple[Count, Count, Count], ...] = ()
     self_attention: GraphSpec | None = None
     shortlist: Shortlist | None = None
     stored_weights: StoredWeights = field(default_factory=StoredWeights)

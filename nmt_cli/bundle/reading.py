@@ -104,6 +104,10 @@ def _problems(manifest: Manifest) -> Iterator[str]:
         if name not in manifest.files:  # its hash would not be checked
             yield f"files has no record of {name}"
     yield from _wrong_sizes(manifest)
+    layers, heads = config.cross_attention()
+    for layer, head, later in manifest.alignment_heads:
+        if layer >= layers or head >= heads or later > 1:
+            yield f"alignment_heads has [{layer}, {head}, {later}]"
     if shortlist and shortlist.size > manifest.vocabulary["target"]:
         yield f"shortlist.size must be at most {manifest.vocabulary['target']:,}"
     if difference := graphs_mismatch(manifest):

@@ -1,6 +1,6 @@
 """The step model of a Keras model."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nmt_cli.model import step_graph_of
 from nmt_cli.model.step_graph import Tensors, free_axes
-from nmt_cli.search.step_model import Candidates, Floats, Ids, Mask
+from nmt_cli.search.step_model import Candidates, Floats, Head, Ids, Mask
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,8 @@ class KerasState:
 
 class KerasStepModel:
     """Runs a training model's step graphs on the Keras backend, with its current weights."""
+
+    alignment_heads: Sequence[Head] = ()
 
     def __init__(self, model: keras.Model) -> None:
         self.graph = step_graph_of(model)

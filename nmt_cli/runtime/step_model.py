@@ -69,6 +69,7 @@ class OnnxStepModel:
     ) -> None:
         self._folder, self._manifest, self._provider = folder, manifest, provider
         self._threads = threads
+        self.alignment_heads = manifest.alignment_heads
         self._sessions: dict[str, Any] = {}
         self._files = _files_of(folder, manifest) if private else {}
         self._vocab_size = self._candidates = manifest.vocabulary["target"]

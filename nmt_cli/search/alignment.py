@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nmt_cli.search.hypotheses import forced_steps
-from nmt_cli.search.step_model import Floats, StepModel, aligning_weights
+from nmt_cli.search.step_model import Floats, Head, StepModel, aligning_weights
 from nmt_cli.text.edits import Span
 from nmt_cli.text.tokenizer import END_ID, START_ID
 
@@ -94,6 +94,7 @@ class AttentionMaps:
         cross: [L, h, T, S].
         encoder: self-attention [L, h, S, S]; None if the model has none or does not provide it.
         decoder: self-attention [L, h, T, T], whose columns are the decoder's inputs; or None.
+        alignment_heads: of the model.
         source_words, target_words: words of both texts, and the positions of their tokens.
     """
 
@@ -102,13 +103,14 @@ class AttentionMaps:
     cross: Floats
     encoder: Floats | None = None
     decoder: Floats | None = None
+    alignment_heads: Sequence[Head] = ()
     source_words: NamedWords = ()
     target_words: NamedWords = ()
 
     @property
     def word_weights(self) -> Floats:
-        """The attention of the aligning layer by word, [target words, source words]."""
-        (layer,) = aligning_weights(self.cross[None])
+        """The weights that align words, [target words, source words]."""
+        (layer,) = aligning_weights(self.cross[None], self.alignment_heads)
         source, target = (
             [tokens for _, tokens in words] for words in (self.source_words, self.target_words)
         )
@@ -123,4 +125,5 @@ def forced_attention(model: StepModel, source: list[int], target: Sequence[int])
     cross = np.stack([weights[0] for _, weights in steps if weights is not None], axis=2)
     read = np.array([[START_ID, *target]], np.int32)
     sides = {side: weights[0] for side, weights in model.self_attention(rows, read).items()}
-    return AttentionMaps(source, with_end, cross, sides.get("encoder"), sides.get("decoder"))
+    encoder, decoder = map(sides.get, ("encoder", "decoder"))
+    return AttentionMaps(source, with_end, cross, encoder, decoder, model.alignment_heads)

@@ -123,19 +123,22 @@ def force(
     for row, ids in zip(table, targets, strict=True):
         row[: len(ids)] = ids
     scores = np.zeros(table.shape, np.float32)
-    aligned: list[Floats] = []
+    steps: list[Floats] = []
     for step, (log_probs, weights) in enumerate(forced_steps(model, source, table, attention)):
         scores[:, step] = log_probs[np.arange(len(table)), table[:, step]]
         if weights is not None:
-            aligned.append(aligning_weights(weights))
-    maps = np.stack(aligned, axis=1) if aligned else None  # [B, T, S]
+            steps.append(weights)
+    maps = np.stack(steps, axis=3) if steps else None  # [B, L, h, T, S]
     sums = np.add.accumulate(scores, axis=1)  # in float32 and in order, as the search adds
     return [
         Hypothesis(
             list(ids),
             float(sums[row, len(ids)]),
             scores[row, : len(ids) + 1].tolist(),
-            None if maps is None else maps[row, : len(ids) + 1],
+            # Of its own steps only: what follows them depends on the batch.
+            aligning_weights(maps[row, None, :, :, : len(ids) + 1], model.alignment_heads)[0]
+            if maps is not None
+            else None,
         )
         for row, ids in enumerate(targets)
     ]

@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 Ids = NDArray[np.int32]
 Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
+# Layer and head whose weights align words, and 1 if those of the next step, which reads the token,
+# align the token of a step; 0 otherwise.
+Head = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,10 @@ class StepModel(Protocol):
     The state that :meth:`encode` gives is opaque to search: encoder keys and values, and
     the decoder's own caches, which grow by K columns per step and are never reordered.
     """
+
+    @property
+    def alignment_heads(self) -> Sequence[Head]:
+        """The heads that align words best; see :func:`aligning_weights`."""
 
     def encode(self, source: Ids) -> Any:
         """Read source ids [B, S], padded with PAD; returns the state before step 0."""
@@ -102,23 +109,37 @@ _MIN_LAYERS = 4
 _SHARE_OF_LAST = 2 / 3
 
 
-def aligning_weights(weights: Floats) -> Floats:
-    """Return the weights that give the best word alignment, [B, L, h, ..., S] to [B, ..., S].
+def aligning_weights(weights: Floats, heads: Sequence[Head] = ()) -> Floats:
+    """Return the weights that align words best, [B, L, h, ..., S] to [B, ..., S].
 
-    The mean over the heads of the penultimate layer (Garg et al. 2019,
-    https://arxiv.org/abs/1909.02074, section 3.1), or of the only layer. Of two or three layers,
-    the geometric mean of the last two: with `exports/`, it aligns 99% of the words that are equal
-    on both sides to each other, and the penultimate layer 87%.
+    With ``heads``, of all steps, [B, L, h, T, S]: the geometric mean of these. Otherwise, the mean
+    over the heads of the penultimate layer (Garg et al. 2019, https://arxiv.org/abs/1909.02074,
+    section 3.1), or of the only layer. Of two or three layers, the geometric mean of the last two:
+    with `exports/`, it aligns 99% of the words that are equal on both sides to each other, and the
+    penultimate layer 87%.
     """
+    if heads:
+        steps = np.arange(weights.shape[3])
+        rows = [
+            weights[:, layer, head, np.minimum(steps + later, steps[-1])]
+            for layer, head, later in heads
+        ]
+        return _normalized(np.exp(np.log(np.maximum(rows, 1e-9)).mean(axis=0)))
     layers = weights.mean(axis=2)
     if layers.shape[1] == 1 or layers.shape[1] >= _MIN_LAYERS:
         return layers[:, max(0, layers.shape[1] - 2)]
     mixed = layers[:, -2] ** (1 - _SHARE_OF_LAST) * layers[:, -1] ** _SHARE_OF_LAST
-    return (mixed / np.maximum(mixed.sum(axis=-1, keepdims=True), 1e-9)).astype(weights.dtype)
+    return _normalized(mixed).astype(weights.dtype)
+
+
+def _normalized(weights: Floats) -> Floats:
+    return weights / np.maximum(weights.sum(axis=-1, keepdims=True), 1e-9)
 
 
 class EnsembleStepModel:
     """Several models with the same vocabularies as one, with averaged probabilities."""
+
+    alignment_heads = ()
 
     def __init__(self, models: Sequence[StepModel]) -> None:
         self._models = list(models)

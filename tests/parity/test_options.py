@@ -35,9 +35,12 @@ def sides(request: pytest.FixtureRequest, once: Once) -> list[Translator]:
     run, bundle = Run.open(folder / "run"), folder / "bundle"
     model, _ = trained_model(run, run.checkpoint(1))
     decoding = replace(run.recipe.decoding, max_source=20)
-    exported = load_bundle(bundle)
+    exported, keras_model = load_bundle(bundle), KerasStepModel(model)
+    # The export has chosen them.
+    keras_model.alignment_heads = exported.model.alignment_heads
+    assert exported.model.alignment_heads
     return [
-        translator_for(KerasStepModel(model), run.tokenizers(), decoding),
+        translator_for(keras_model, run.tokenizers(), decoding),
         replace(exported, path=replace(exported.path, max_source=20)),
     ]
 

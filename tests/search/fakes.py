@@ -43,6 +43,8 @@ class FakeStepModel:
         self.batches: list[int] = []  # sentences in the batch at each step
         self.widths: list[tuple[int, int]] = []  # shape of each source batch
 
+    alignment_heads = ()
+
     def encode(self, source: np.ndarray) -> State:
         assert source.dtype == np.int32
         self.widths.append(source.shape)

@@ -16,6 +16,7 @@ from nmt_cli.bundle.reading import TOKEN_IDS, file_records, read_manifest
 from nmt_cli.data.lexicon import sample, shortlist_tables
 from nmt_cli.data.prepared import Prepared, TokenArray
 from nmt_cli.errors import ModelError, NmtError
+from nmt_cli.export.alignment import alignment_heads
 from nmt_cli.export.exporter import ExportOptions
 from nmt_cli.export.onnx.graphs import write_graphs
 from nmt_cli.export.trained import TrainedModel
@@ -55,6 +56,7 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
         shortlist=shortlists.size if shortlists else 0,
         given=run.quantization,
     )
+    pairs = trained.encoded(*trained.held_out) if options.attention else []
     short = None
     if shortlists:
         shortlists.write(folder)
@@ -71,6 +73,7 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
         decoding=trained.decoding,
         vocabulary={"source": run.source_vocab, "target": run.target_vocab},
         token_ids=dict(TOKEN_IDS),
+        alignment_heads=alignment_heads(trained.step_model, pairs),
         shortlist=short,
         stored_weights=stored,
         files={},
