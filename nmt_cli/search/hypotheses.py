@@ -26,12 +26,14 @@ class Segment:
         number: identifies the segment for sampling; the same in each run.
         prefix: tokens that the translation begins with.
         phrases: tokens that must appear in it, each phrase contiguous.
+        more_beams: in addition to the options' beam size; phrases share the beams.
     """
 
     ids: list[int] = field(default_factory=list)
     number: int = 0
     prefix: tuple[int, ...] = ()
     phrases: tuple[tuple[int, ...], ...] = ()
+    more_beams: int = 0
 
     @property
     def required(self) -> int:

@@ -88,7 +88,7 @@ class BeamSearch:
         # Rules need the probabilities of all tokens, which may differ from those of shortlists.
         groups = defaultdict[tuple[bool, int], Rows](list)
         for row, segment in enumerate(batch):
-            groups[segment.required > 0, beam_size(segment, options)].append(row)
+            groups[segment.required > 0, options.beam_size + segment.more_beams].append(row)
         results = dict[int, list[Hypothesis]]()
         for (_, beams), rows in groups.items():
             segments = [batch[row] for row in rows]
@@ -102,11 +102,6 @@ class BeamSearch:
         """Score given translations."""
         source, targets = zip(*pairs, strict=True)
         return force(self.model, padded(source), targets, attention)
-
-
-def beam_size(segment: Segment, options: SearchOptions) -> int:
-    """Return the beam size, with another beam for each token of the phrases, which share them."""
-    return options.beam_size + sum(map(len, segment.phrases))
 
 
 def repeats(text: str, source: str) -> bool:

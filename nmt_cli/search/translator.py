@@ -228,7 +228,8 @@ class Translator:
         encoded = tuple(dict.fromkeys(self._encoded(phrase, where) for phrase in phrases))
         segments = list(map(work.segment, parts))
         if prefix or encoded:
-            segments[0] = replace(segments[0], prefix=prefix, phrases=encoded)
+            more = sum(map(len, encoded))
+            segments[0] = replace(segments[0], prefix=prefix, phrases=encoded, more_beams=more)
         required = segments[0].required
         if required >= self.options.max_length:
             raise InputError(

@@ -17,9 +17,8 @@ from nmt_cli.errors import NmtError
 from nmt_cli.search import segments
 from nmt_cli.search import translator as module
 from nmt_cli.search.alignment import links, tokens_of_words
-from nmt_cli.search.hypotheses import Segment
 from nmt_cli.search.lines import Line
-from nmt_cli.search.segments import WIDTH_STEP, batches_of, beam_size
+from nmt_cli.search.segments import WIDTH_STEP, batches_of
 from nmt_cli.search.step_model import BatchTooLarge
 from nmt_cli.search.translator import Translator
 from nmt_cli.text import steps
@@ -495,10 +494,19 @@ def test_lines_before_one_with_an_impossible_phrase_are_translated() -> None:
         next(translator.translate(lines[3:]))
 
 
-def test_phrases_widen_the_beam_of_their_sentence_only() -> None:
-    search = options(3)
-    assert beam_size(Segment(prefix=(7,)), search) == 3
-    assert beam_size(Segment(phrases=((7, 8), (9,))), search) == 6
+def test_phrases_widen_the_beam_of_their_sentence_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    beams = list[tuple[int, int]]()
+    search = segments.beam_search
+
+    def recorded(model, source, options, *rest):  # type: ignore[no-untyped-def]
+        beams.append((len(source), options.beam_size))
+        return search(model, source, options, *rest)
+
+    monkeypatch.setattr(segments, "beam_search", recorded)
+    translator = fake_translator(FakeStepModel(copying), options(3, limit=20))
+    list(translator.translate(["ab", Line("cd", ("xyz", "x")), Line("ef", ("uv", "w"))]))
+    assert beams[0] == (3, 3)
+    assert sorted(beams[1:]) == [(1, 3 + 3), (1, 3 + 4)]
 
 
 def test_a_prefix_keeps_its_case() -> None:
