@@ -59,7 +59,7 @@ def main() -> None:
 
 def judge(group: list[tuple[str, Translation]]) -> None:
     """Check lines as an input, with the translations that they have."""
-    check = LanguageCheck("", "pt")
+    check = LanguageCheck("", ("pt", "en"))
     for _ in check.watch([Line(line) for line, _ in group], lambda _: [item for _, item in group]):
         pass
     check.finish()

@@ -110,7 +110,7 @@ def check_languages(corpus: Corpus, config: DataConfig) -> None:
         "\n".join(line[:_CHECKED_CHARACTERS] for line in side[::step])
         for side in (corpus.source, corpus.target)
     )
-    sides = [other_language(text, code) for text, code in zip(samples, expected, strict=True)]
+    sides = [*map(other_language, samples, expected, expected[::-1])]
     if sides == [base_language(code) for code in expected[::-1]]:
         names = " and ".join(map(language_name, expected))
         logger.warning(f"{corpus.name}: {names} seem to be swapped: compare the names of its files")

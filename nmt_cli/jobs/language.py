@@ -27,11 +27,11 @@ class LanguageCheck:
 
     Attributes:
         name: of the input.
-        language: the code of the source language; empty for no check.
+        languages: the codes of source and target; None for no check.
     """
 
     name: str
-    language: str
+    languages: tuple[str, str] | None
     _lines: list[str] = field(default_factory=list)
     _characters: int = 0
     _letters: int = 0
@@ -46,7 +46,7 @@ class LanguageCheck:
         # The translation first: it reads the line, which may not have arrived yet.
         for translation, line in zip(translate(lines), given, strict=False):
             yield translation
-            if self.language:
+            if self.languages:
                 self._add(line.text, translation)
 
     def _add(self, text: str, translation: Translation) -> None:
@@ -64,16 +64,16 @@ class LanguageCheck:
 
     def finish(self) -> None:
         """Warn if what was read is in another language; the check ends."""
-        expected, self.language = self.language, ""
-        if not expected or not self._letters:
+        languages, self.languages = self.languages, None
+        if not languages or not self._letters:
             return
         repeated, doubtful = self._repeated / self._letters, self._doubtful / self._letters
         if repeated < _MIN_REPEATED and doubtful < _MIN_DOUBTFUL:
             return
         from nmt_cli.text.detection import other_language
 
-        if other := other_language("\n".join(self._lines), expected):
+        if other := other_language("\n".join(self._lines), *languages):
             logger.warning(
                 f"{self.name}: looks like {language_name(other)}, but the model translates "
-                f"from {language_name(expected)}; `language_check=False` hides this warning"
+                f"from {language_name(languages[0])}; `language_check=False` hides this warning"
             )

@@ -90,8 +90,8 @@ class RowTranslator:
             first += len(block)
 
     def _counted(self, lines: Iterable[Line], first: int) -> Iterator[Translation]:
-        language = self.translator.source_language if first == 1 else ""
-        check = LanguageCheck(self.name, language if self.options.language_check else "")
+        is_checked = first == 1 and self.options.language_check
+        check = LanguageCheck(self.name, self.translator.languages if is_checked else None)
 
         def translate(lines: Iterable[Line]) -> Iterator[Translation]:
             return self.translator.translate(lines, first, self.max_wait)

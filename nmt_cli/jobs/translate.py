@@ -154,7 +154,7 @@ def _translate_documents(options: TranslateOptions, jobs: Sequence[Job], model: 
     translator, has_terms = model.translator(decoding), options.decoding.glossary is not None
     for (source, output), format in zip(jobs, formats, strict=True):
         name = name_of(source)
-        check = LanguageCheck(name, model.languages[0] if options.language_check else "")
+        check = LanguageCheck(name, model.languages if options.language_check else None)
         lines = partial(check.watch, translate=translator.translate)
         translate = Translate(lines, model.has_attention, model.languages, has_terms=has_terms)
         with opened(source) as stream:

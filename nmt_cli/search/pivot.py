@@ -26,9 +26,9 @@ class PivotTranslator:
     name: str = ""
 
     @property
-    def source_language(self) -> str:
-        """The source language of the first translator."""
-        return self.first.source_language
+    def languages(self) -> tuple[str, str]:
+        """The source language of the first translator, and the target language of the second."""
+        return self.first.languages[0], self.second.languages[1]
 
     def translate(
         self, lines: Iterable[str | Line], first_number: int = 1, seconds: float = inf

@@ -52,7 +52,7 @@ class Translator:
         workers: batches searched in parallel, each in its own thread.
         name: of the input, for messages: precedes ``line 3``.
         glossary: whose terms lines without terms of their own may have.
-        source_language: its code; empty if it is not known.
+        languages: codes of source and target; empty if they are not known.
     """
 
     search: SegmentSearch
@@ -62,7 +62,7 @@ class Translator:
     batch_tokens: int = BATCH_TOKENS
     name: str = ""
     glossary: Glossary | None = None
-    source_language: str = ""
+    languages: tuple[str, str] = ("", "")
 
     @property
     def tokenizers(self) -> TokenizerPair:
@@ -335,6 +335,4 @@ def translator_for(
     chosen = SearchOptions.of(decoding, options)
     path = replace(path, splits=path.splits and chosen.split_sentences)
     glossary = read_glossary(Path(chosen.glossary), languages) if chosen.glossary else None
-    return Translator(
-        search, path, chosen, workers, glossary=glossary, source_language=languages[0]
-    )
+    return Translator(search, path, chosen, workers, glossary=glossary, languages=languages)

@@ -12,6 +12,8 @@ _TAG = re.compile("<[^<>]*>")
 # How many times as likely as the expected language another one must be, and how likely at least:
 # benchmarks/language_check.py.
 _MIN_RATIO, _MIN_PROBABILITY = 10, 0.1
+# How many times as likely as the suspected language another one must be.
+_MIN_LEAD = 3
 # Whose texts cannot be told apart well enough for a warning.
 _ALIKE = ({"bs", "hr", "sr"}, {"da", "nb", "nn", "no"}, {"id", "ms"}, {"gl", "pt"}, {"ca", "oc"})
 
@@ -41,16 +43,20 @@ class Detector:
         return second if best[0] == target and best[1] < 2 * second[1] else best
 
 
-def other_language(text: str, expected: str) -> str | None:
+def other_language(text: str, expected: str, suspected: str) -> str | None:
     """Return the code of the language that a text is plainly in, if it is not the expected one.
 
-    None if that is not certain, or if the expected language cannot be detected.
+    The ``suspected`` language, that of the translation, has precedence over similar ones. Returns
+    None if nothing is certain, or if the expected language cannot be detected.
     """
     probabilities, expected = _detector().probabilities(text), base_language(expected)
     best = max(known_languages() & probabilities.keys(), key=lambda code: probabilities[code])
     likelihood = probabilities.get(expected, 1.0)
     if probabilities[best] < max(_MIN_PROBABILITY, _MIN_RATIO * likelihood):
         return None
+    suspected = base_language(suspected)
+    if _MIN_LEAD * probabilities.get(suspected, 0.0) > probabilities[best]:
+        best = suspected
     return None if any({best, expected} <= alike for alike in _ALIKE) else best
 
 

@@ -109,20 +109,28 @@ def test_the_other_direction() -> None:
 
 def test_no_line_of_the_phrasebook_is_taken_for_another_language() -> None:
     rows = sentence_pairs("test")
-    for code in ("pt", "en"):
+    for code, other in (("pt", "en"), ("en", "pt")):
         lines = [row[code] for row in rows]
         groups = ["\n".join(lines[start : start + 5]) for start in range(0, len(lines), 5)]
-        assert [text for text in groups if other_language(text, code)] == []
-        other = {"pt": "en", "en": "pt"}[code]
-        noticed = sum(other_language(text, other) == code for text in groups)
+        assert [text for text in groups if other_language(text, code, other)] == []
+        noticed = sum(other_language(text, other, code) == code for text in groups)
         assert noticed > 0.99 * len(groups)
 
 
 @pytest.mark.parametrize("code", ["xx", "", "multilingual", "tlh"])
 def test_a_language_that_cannot_be_detected_is_not_checked(code: str) -> None:
-    assert other_language("\n".join(ENGLISH), code) is None
+    assert other_language("\n".join(ENGLISH), code, "en") is None
 
 
 def test_regions_and_similar_languages_are_no_other_language() -> None:
-    assert other_language("\n".join(ENGLISH), "en-GB") is None
-    assert other_language("Dette er et hus som jeg har kjøpt i går, og det er rødt.", "nb") is None
+    assert other_language("\n".join(ENGLISH), "en-GB", "pt") is None
+    norwegian = "Dette er et hus som jeg har kjøpt i går, og det er rødt."
+    assert other_language(norwegian, "nb", "en") is None
+
+
+@pytest.mark.parametrize(
+    "text", ["A conta, por favor.", "Vamos fugir.", "O computador é novo.", "Cor da fachada"]
+)
+def test_the_target_language_precedes_similar_ones(text: str) -> None:
+    assert other_language(text, "en", "pt-BR") == "pt"  # and not Galician or Spanish
+    assert other_language("Te quiero mucho.", "en", "pt") == "es"
