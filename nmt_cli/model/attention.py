@@ -82,6 +82,8 @@ class Attention(keras.layers.Layer):
         size."""
         cuts = list(accumulate(sizes[:-1]))
         columns = ops.split(joined, cuts, axis=-1) if cuts else [joined]
+        if self.heads == 1:  # tf2onnx would merge the reshape and the transposition wrongly
+            return [ops.reshape(part, (-1, 1, length, part.shape[-1])) for part in columns]
         split = [
             ops.reshape(part, (-1, length, self.heads, size // self.heads))
             for part, size in zip(columns, sizes, strict=True)

@@ -17,6 +17,7 @@ from nmt_cli.bundle import APPEND, DECODER, ENCODER, WEIGHTS
 from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.export.onnx.graphs import write_graphs
 from nmt_cli.model import build_model, step_graph_of
+from nmt_cli.recipe.model import model_config
 from nmt_cli.runtime.step_model import OnnxStepModel
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.text.tokenizer import START_ID
@@ -252,3 +253,15 @@ class TestHalf:
             bool(translation.ids) == bool(line)
             for translation, line in zip(half, lines, strict=True)
         )
+
+
+def test_a_single_head_is_split_like_several(tmp_path: Path) -> None:
+    """tf2onnx merges a reshape and a transposition that moves an axis of one entry, wrongly."""
+    config = model_config({"d_model": 16, "feed_forward": 16, "heads": 1, "encoder_layers": 1}, "")
+    graph = step_graph_of(build_model(replace(config, decoder_layers=1), 20, 20, 1))
+    write_graphs(graph, tmp_path)
+    source = np.array([[5, 6, 7, 3, 0], [8, 9, 3, 0, 0], [4, 5, 6, 7, 3]], np.int32)
+    session = onnxruntime.InferenceSession(tmp_path / ENCODER)
+    outputs = session.run([*graph.encoder_output], {"source": source})
+    for ours, theirs in zip(outputs, graph.encode(source), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-5)
