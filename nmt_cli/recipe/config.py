@@ -92,7 +92,7 @@ class TrainingConfig:
     max_epochs: NonNegativeInt = option(0, "Passes over the training pairs; 0: no limit.")
     max_minutes: NonNegativeFloat = option(0.0, "Minutes of training, in all; 0: no limit.")
     optimizer: Literal["adam", "adamw", "nadam", "muon"] = option("adam", "Optimizer.")
-    schedule: Literal["inverse-sqrt", "cosine", "linear"] = option(
+    schedule: Literal["inverse-sqrt", "cosine", "linear", "constant"] = option(
         "inverse-sqrt", "Decay of the learning rate after the warm-up."
     )
     warmup_steps: PositiveInt = option(4000, "Steps until the learning rate is largest.")
@@ -127,6 +127,11 @@ class TrainingConfig:
     def copies(self) -> int:
         """Rows of a batch per sentence pair."""
         return 2 if self.r_drop else 1
+
+    @property
+    def schedule_ends(self) -> bool:
+        """Whether the learning rate falls to zero at the last step."""
+        return self.schedule in ("cosine", "linear")
 
 
 @dataclass(frozen=True)

@@ -157,7 +157,7 @@ def _conflicts(recipe: Recipe) -> Iterator[Problem]:
             f"one sentence of data.max_tokens = {data.max_tokens}",
             "raise the first or lower the second",
         )
-    if training.schedule != "inverse-sqrt" and training.warmup_steps >= training.max_steps:
+    if training.schedule_ends and training.warmup_steps >= training.max_steps:
         yield (
             f"training.warmup_steps = {training.warmup_steps} leaves none of training.max_steps = "
             f"{training.max_steps} for the {training.schedule} schedule",

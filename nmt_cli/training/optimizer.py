@@ -125,8 +125,8 @@ class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
 
     The peak is from Vaswani et al. 2017, equation 3. "inverse-sqrt" is the paper's decay,
     ``peak * (warmup_steps / step)^0.5``; "cosine" is half a cosine to 0 at ``max_steps``
-    (Loshchilov and Hutter 2017, equation 5, without restarts); "linear" is a line to 0 there. The
-    paper counts steps from 1, Keras counts batches from 0.
+    (Loshchilov and Hutter 2017, equation 5, without restarts); "linear" is a line to 0 there;
+    "constant" has no decay. The paper counts steps from 1, Keras counts batches from 0.
     """
 
     def __init__(self, recipe: Recipe) -> None:
@@ -138,7 +138,9 @@ class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
         config, warmup = self._config, self._config.warmup_steps
         number = ops.cast(ops.floor_divide(step, config.accumulate), "float32") + 1.0
         # The share of the peak after the warm-up; at least 1 during it.
-        if config.schedule == "inverse-sqrt":
+        if config.schedule == "constant":
+            decay = ops.ones_like(number)
+        elif config.schedule == "inverse-sqrt":
             decay = ops.rsqrt(number / warmup)
         else:
             done = ops.clip((number - warmup) / max(1, config.max_steps - warmup), 0.0, 1.0)

@@ -272,7 +272,7 @@ def _guarded(recipe: Recipe) -> dict[str, object]:
             guarded[section] = value
         elif safe is not None:
             guarded |= {f"{section}.{key}": value[key] for key in value if key not in safe}
-    if recipe.training.schedule != "inverse-sqrt":
+    if recipe.training.schedule_ends:
         guarded["training.max_steps"] = recipe.training.max_steps
         guarded["training.max_epochs"] = recipe.training.max_epochs
     return guarded

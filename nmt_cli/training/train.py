@@ -106,7 +106,7 @@ def _within_epochs(recipe: Recipe, batches: int) -> Recipe:
     steps = -(-config.max_epochs * batches // config.accumulate)
     if not config.max_epochs or steps >= config.max_steps:
         return recipe
-    if config.schedule != "inverse-sqrt" and config.warmup_steps >= steps:
+    if config.schedule_ends and config.warmup_steps >= steps:
         raise RecipeError(
             f"training.max_epochs = {config.max_epochs} makes {steps:,} steps: "
             f"training.warmup_steps = {config.warmup_steps:,} leaves none for the "
@@ -139,7 +139,7 @@ def _load_start(run: Run, model: keras.Model, resume: bool, initial: Run | None)
 
 def _advice(run: Run) -> str:
     config = run.recipe.training
-    if config.schedule != "inverse-sqrt":
+    if config.schedule_ends:
         return f"its {config.schedule} schedule ends there; only a new run can be longer"
     return f"raise training.max_steps{' or max_epochs' if config.max_epochs else ''} to continue"
 

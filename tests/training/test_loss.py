@@ -156,6 +156,14 @@ def test_the_schedule_is_equation_3_of_the_paper():
         assert float(schedule(step - 1)) == pytest.approx(expected, rel=1e-5)
 
 
+def test_a_constant_rate_follows_the_warm_up():
+    training = {"warmup_steps": 10, "learning_rate": 2.0, "schedule": "constant", "max_steps": 50}
+    schedule = WarmUp(recipe_from({"model": {"d_model": 16}, "training": training}, "test"))
+    peak = 2.0 * (16 * 10) ** -0.5
+    for step, share in {1: 0.1, 5: 0.5, 10: 1.0, 11: 1.0, 50: 1.0, 2000: 1.0}.items():
+        assert float(schedule(step - 1)) == pytest.approx(peak * share, rel=1e-5)
+
+
 @pytest.mark.parametrize(("kind", "middle"), [("cosine", 0.5), ("linear", 0.5)])
 def test_schedules_that_end(kind, middle):
     training = {"warmup_steps": 100, "learning_rate": 2.0, "schedule": kind, "max_steps": 1100}
