@@ -203,6 +203,12 @@ class DecoderLayer(_Block):
         attended = self._added(attended, mixed, self.cross_norm, training)
         return self._or_skipped(x, self._fed_forward(attended, training), training)
 
+    def cross_weights(self, x: Any, encoder_output: Any, self_mask: Any, cross_mask: Any) -> Any:
+        """Return the cross-attention weights of :meth:`call`, [B, h, T, S]."""
+        normed = self._normed(self._attended(x, self_mask, training=False), self.cross_norm)
+        keys, _ = self.cross.project(encoder_output, ops.shape(encoder_output)[1])
+        return self.cross.step_weights(normed, ops.shape(x)[1], keys, cross_mask)
+
     def step(
         self,
         x: Any,

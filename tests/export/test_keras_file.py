@@ -35,7 +35,7 @@ def test_a_file_is_verified_and_its_parts_compute_the_same(tiny_run: Run, tmp_pa
     section = PAGE[PAGE.index("## Keras") : PAGE.index("## SavedModel")]
     code = re.findall(r"(?m)^    (?!nmt export)(.*)$", section)
     names: dict[str, Any] = {}
-    split = next(number for number, line in enumerate(code) if line.startswith("layer ="))
+    split = next(number for number, line in enumerate(code) if "sub_models" in line)
     for lines in (code[:split], code[split:]):
         script = "\n".join(lines).replace("exports/mine-de-en-keras", str(folder))
         exec(script, names)
