@@ -251,6 +251,9 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
 
         resolved = SearchOptions.of(self.decoding, options)
         for member in self._members:
+            if resolved.needs_attention and not member.config.attends:
+                reason = f"{member.folder}: the model has no attention to the source"
+                raise ModelError(reason, "use a model with attention")
             limit = member.config.position_limit
             if limit is not None and resolved.max_length > limit:
                 raise OptionError(
@@ -347,7 +350,7 @@ AnyModel = TranslationModel | PivotModel
 class _Run:
     """A run, whose model Keras runs."""
 
-    kind, has_attention = "run", True
+    kind = "run"
 
     def __init__(self, path: Path) -> None:
         from nmt_cli.training.run import Run
@@ -357,6 +360,7 @@ class _Run:
         self.name, self.languages = recipe.label, (recipe.data.source, recipe.data.target)
         self.tokenizers = self._run.tokenizers()
         self.config, self.decoding = recipe.model, recipe.decoding
+        self.has_attention = recipe.model.attends
         self.loaded: dict[int, StepModel] = {}
 
     def step_model(self, single: bool, attention: bool) -> "tuple[StepModel, int]":

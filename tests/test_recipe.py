@@ -229,6 +229,23 @@ def test_the_last_override_takes_precedence(tmp_path: Path) -> None:
             "training.warmup_steps = 4000 leaves none of training.max_steps = 4000",
             "lower the first",
         ),
+        (
+            "[model]\narchitecture = 'rnn'\nattention = 'bahdanau'\nattention_scale = true",
+            "model.attention_scale = true needs attention = 'luong-general' or 'luong-dot', not "
+            "'bahdanau'",
+            "set model.attention_scale=false",
+        ),
+        (
+            "[model]\narchitecture = 'rnn'\nattention = 'none'\nattention_scale = true",
+            "model.attention_scale = true needs attention = 'luong-general' or 'luong-dot', not "
+            "'none'",
+            "set model.attention_scale=false",
+        ),
+        (
+            "[model]\narchitecture = 'rnn'\nattention = 'none'\nattentional_vector = false",
+            "model.attentional_vector = false adds a context, but attention = 'none' has none",
+            "set model.attentional_vector=true",
+        ),
         ("[training]\naverage = 4", "training.average = 4 needs", "set training.keep=4"),
         (
             "[training]\nsample_subwords = 0.1\n[tokenizer]\nkind = 'wordpiece'",
@@ -269,6 +286,8 @@ def test_valid_combinations(tmp_path: Path) -> None:
     for embeddings in ("target-softmax", "none"):
         load(tmp_path, f"[tokenizer]\njoint = false\n[model]\nembeddings = '{embeddings}'")
     load(tmp_path, "[training]\nbatch_tokens = 128")
+    load(tmp_path, "[model]\narchitecture = 'rnn'\nattention = 'none'")
+    load(tmp_path, "[training]\nschedule = 'constant'\nwarmup_steps = 9\nmax_steps = 5")
 
 
 @pytest.mark.parametrize(
@@ -340,6 +359,8 @@ def recipes(draw: st.DrawFn) -> Recipe:
             pad_ids=(0, *(pad_id % 4 for pad_id in model.pad_ids if pad_id % 4 < 2)),
             max_positions=max(2, decoding.max_length, decoding.max_source + 2),
         )
+    else:
+        model = dataclasses.replace(model, attention_scale=False, attentional_vector=True)
     return dataclasses.replace(
         recipe,
         model=model,

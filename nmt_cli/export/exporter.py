@@ -101,6 +101,8 @@ class Exporter:
                 f"`{self.flag}` supports no models of architecture '{architecture}'",
                 "use `onnx`, which supports every model",
             )
+        if options.attention and not run.recipe.model.attends:
+            raise ModelError("`attention`: the model has no attention to the source", "omit it")
         with locked(folder):
             if (folder / self.marker).exists() and not options.force:
                 hint = "replace it with `force`, or choose another `output`"

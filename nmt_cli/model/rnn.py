@@ -1,11 +1,12 @@
-"""A recurrent encoder-decoder with attention: layers, Keras functional model and
-step graph.
+"""A recurrent encoder-decoder: layers, Keras functional model and step graph.
 
-Bahdanau et al. 2015 (https://arxiv.org/abs/1409.0473): the query is the decoder's state before a
-step, and the context vector enters the step. Luong et al. 2015 (https://arxiv.org/abs/1508.04025):
-the query is the decoder's output. Either way, output and context become an attentional vector
-(Luong, equation 5), which predicts the next token and, with input feeding, enters the next step
-(section 3.3).
+Sutskever et al. 2014 (https://arxiv.org/abs/1409.3215): the decoder knows the source by its first
+state only, which comes from the encoder's last one. Bahdanau et al. 2015
+(https://arxiv.org/abs/1409.0473): it also attends. The query is the decoder's state before a step,
+and the context vector enters the step. Luong et al. 2015 (https://arxiv.org/abs/1508.04025): the
+query is the decoder's output. Either way, output and context become an attentional vector (Luong,
+equation 5) or their sum, which predicts the next token and, with input feeding, enters the next
+step (section 3.3).
 
 Shapes: B sentences, S source positions, T target positions, K beams, P columns cached so far,
 d width.
@@ -78,7 +79,7 @@ class RecurrentDecoder(Configured):
             layer.build((None, inputs))
             return layer
 
-        entering = width * (1 + config.input_feeding + self.attends_before)
+        entering = width * (1 + config.feeds + self.attends_before)
         self.cells = [
             built(cell(name=f"cell_{layer}"), width if layer else entering)
             for layer in range(config.decoder_layers)
@@ -88,19 +89,22 @@ class RecurrentDecoder(Configured):
             built(dense(width, activation="tanh", use_bias=True, name=f"first_{name}"))
             for name in config.cell_states()
         ]
-        self.keys = None
-        if config.attention != "luong-dot":
+        self.keys = self.scale = self.combine = None
+        if config.attention not in ("luong-dot", "none"):
             self.keys = built(dense(width, name="keys"))
+        if config.attention_scale:
+            self.scale = self.add_weight(name="scale", initializer="ones")
         if self.additive:
             self.query = built(dense(width, name="query"))
             self.energy = built(dense(1, name="energy"))
-        self.combine = built(dense(width, activation="tanh", name="combine"), 2 * width)
+        if config.attends and config.attentional_vector:
+            self.combine = built(dense(width, activation="tanh", name="combine"), 2 * width)
 
     def call(
         self, x: Any, encoder_output: Any, summary: Any, mask: Any, training: bool = False
     ) -> Any:
-        """Map embedded targets [B, T, d] to attentional vectors [B, T, d], given the encoder's
-        output [B, S, d], its last states [B, d] and an additive mask [B, 1, 1, S]."""
+        """Map embedded targets [B, T, d] to outputs [B, T, d], given the encoder's output
+        [B, S, d], its last states [B, d] and an additive mask [B, 1, 1, S]."""
         keys, values = self.project(encoder_output)
 
         def attend(query: Any) -> Any:
@@ -126,6 +130,8 @@ class RecurrentDecoder(Configured):
     def project(self, encoder_output: Any) -> tuple[Any, Any]:
         """Project the encoder's output [B, S, d] to keys and values [B, 1, S, d]."""
         keys = self.keys(encoder_output) if self.keys else encoder_output
+        if self.scale is not None:
+            keys = keys * ops.cast(self.scale, keys.dtype)
         return ops.expand_dims(keys, 1), ops.expand_dims(encoder_output, 1)
 
     def advance(
@@ -136,16 +142,16 @@ class RecurrentDecoder(Configured):
         attend: Callable[[Any], Any],
         gaps: Sequence[Any] = (),
     ) -> tuple[Any, list[Any]]:
-        """Process one step of N rows; return their new attentional vectors and cell states.
+        """Process one step of N rows; return their outputs and new cell states.
 
         Args:
-            x, states, attended: embedded tokens, cell states and attentional vectors of the
-                previous step, each [N, d].
+            x, states, attended: embedded tokens, cell states and outputs of the previous step,
+                each [N, d].
             attend: maps queries [N, d] to weighted sums of the encoder's output, [N, d].
             gaps: dropout masks of the inputs of all cells but the first.
         """
         size = len(self.config.cell_states()) // self.config.decoder_layers
-        entering = [x, attended] if self.config.input_feeding else [x]
+        entering = [x, attended] if self.config.feeds else [x]
         context = None
         if self.attends_before:
             context = attend(states[-size])  # the topmost hidden state
@@ -157,8 +163,12 @@ class RecurrentDecoder(Configured):
                 x = x * gaps[layer - 1]
             x, cell_states = cell(x, states[layer * size : (layer + 1) * size])
             after.extend(cell_states)
+        if not self.config.attends:
+            return x, after
         if context is None:
             context = attend(x)
+        if self.combine is None:
+            return context + x, after
         return self.combine(ops.concatenate([context, x], axis=-1)), after
 
     def attend(self, rows: Any, beams: Any, keys: Any, values: Any, mask: Any) -> Any:
@@ -214,21 +224,22 @@ class Steps(StepGraph):
         super().__init__(model, self.decoder.config)
 
     def encode(self, source: Any) -> Tensors:
-        """Return mask [B, 1, 1, S], keys and values [B, 1, S, d] of attention, and the states
-        before the first step, each [B, 1, 1, d]."""
+        """Return mask [B, 1, 1, S], keys and values [B, 1, S, d] of attention if there is any, and
+        the states before the first step, each [B, 1, 1, d]."""
         mask = padding_mask(source, "float32", self.pad_ids)
         x, states = self.source_embedding(source), []
         for layer in self.encoder_layers:
             x, *states = layer(x, mask=seen_tokens(mask), training=False)
         summary = summary_of(states)
         first = [bridge(summary)[:, None, None] for bridge in self.decoder.bridges]
-        return [mask, *self.decoder.project(x), *first]
+        return [mask, *(self.decoder.project(x) if self.config.attends else ()), *first]
 
     def decode(
         self, tokens: Any, position: Any, ancestry: Any, encoder_output: Tensors, caches: Tensors
     ) -> tuple[Any, Tensors, Tensors]:
         """Return the softmax layer's input, the caches and the attention to the source."""
-        mask, keys, values, *first = encoder_output
+        count = len(self.decoder.bridges)
+        (mask, *cross), first = encoder_output[:-count], encoder_output[-count:]
         beams = ops.shape(tokens)[1]
         parents = Parents(ancestry, position, beams, ops.shape(caches[0])[2])
         # The states before this step, rows [B * K, d].
@@ -238,12 +249,12 @@ class Steps(StepGraph):
         attention: Tensors = []
 
         def attend(query: Any) -> Any:
-            attention.append(self.decoder.weights_of(query, beams, keys, mask))
-            return self.decoder.attend(query, beams, keys, values, mask)
+            attention.append(self.decoder.weights_of(query, beams, cross[0], mask))
+            return self.decoder.attend(query, beams, *cross, mask)
 
         x = self.target_embedding(ops.reshape(tokens, (-1,)))  # [B * K, d]
-        # With input feeding, the last state is the attentional vector.
-        attended, cells = self.decoder.advance(x, states[: len(first)], states[-1], attend)
+        # With input feeding, the last state is the output.
+        attended, cells = self.decoder.advance(x, states[:count], states[-1], attend)
         shape = (-1, 1, beams, self.config.d_model)
         pairs = zip(caches, [*cells, attended], strict=False)
         grown = [

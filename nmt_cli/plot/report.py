@@ -73,7 +73,9 @@ def write_report(folder: Path, page: Path, lines: int) -> None:
 def _drawings(
     model: TranslationModel, source: list[str], translations: list[Translation]
 ) -> list[tuple[str, str, str, str]]:
-    """Draw attention and alignment of the longest sentences that can be read."""
+    """Draw attention and alignment of the longest sentences that can be read, if there is any."""
+    if not model.has_attention:
+        return []
     counts = map(len, model.tokenizers.source.encode(source))
     readable = [
         (count, line, translation)

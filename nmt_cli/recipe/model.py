@@ -86,6 +86,11 @@ class ModelConfig(ABC):
         """Maximum number of tokens of a source or translation; None for no limit."""
         return None
 
+    @property
+    def attends(self) -> bool:
+        """Whether the decoder attends to the source."""
+        return self.cross_attention()[0] > 0
+
     @abstractmethod
     def summary(self) -> str:
         """Describe the model in half a sentence, e.g. "A Transformer (...)"."""
@@ -295,17 +300,40 @@ class TransformerConfig(ModelConfig):
 
 @dataclass(frozen=True)
 class RecurrentConfig(ModelConfig):
-    """The [model] table of a recurrent encoder-decoder with attention (Bahdanau et al. 2015,
+    """The [model] table of a recurrent encoder-decoder (Sutskever et al. 2014,
+    https://arxiv.org/abs/1409.3215), with attention (Bahdanau et al. 2015,
     https://arxiv.org/abs/1409.0473; Luong et al. 2015, https://arxiv.org/abs/1508.04025)."""
 
     architecture: str = _architecture("rnn")
     encoder_cell: Cell = option("lstm", "Cells of the bidirectional encoder.")
     decoder_cell: Cell = option("lstm", "Cells of the decoder.")
-    attention: Literal["luong-general", "luong-dot", "luong-concat", "bahdanau"] = option(
+    attention: Literal["luong-general", "luong-dot", "luong-concat", "bahdanau", "none"] = option(
         "luong-general",
-        "luong: the decoder's output attends; bahdanau: its state before the step attends.",
+        "luong: the decoder's output attends; bahdanau: its state before the step attends; none: "
+        "the decoder has only the encoder's last state.",
     )
-    input_feeding: bool = option(True, "The attentional vector enters the next step.")
+    attention_scale: bool = option(
+        False, "With luong-general and luong-dot: multiply the scores by a learned number."
+    )
+    attentional_vector: bool = option(
+        True, "A tanh layer joins the context and the decoder's output; false: their sum."
+    )
+    input_feeding: bool = option(True, "With attention: that vector or sum enters the next step.")
+
+    def problem(self) -> Problem | None:
+        """Refuse settings of an attention that the model does not have."""
+        if self.attention_scale and self.attention not in ("luong-general", "luong-dot"):
+            reason = "attention_scale = true needs attention = 'luong-general' or 'luong-dot', not "
+            return f"{reason}'{self.attention}'", "set model.attention_scale=false"
+        if not (self.attentional_vector or self.attends):
+            reason = "attentional_vector = false adds a context, but attention = 'none' has none"
+            return reason, "set model.attentional_vector=true"
+        return super().problem()
+
+    @property
+    def feeds(self) -> bool:
+        """Whether what attention returned enters the next step."""
+        return self.input_feeding and self.attends
 
     def cell_states(self) -> list[str]:
         """Return the names of the states of the decoder's cells, layer by layer."""
@@ -323,15 +351,17 @@ class RecurrentConfig(ModelConfig):
     def _layer_parameters(self) -> int:
         width, half = self.d_model, self.d_model // 2
         count = self.encoder_layers * 2 * _cell_parameters(self.encoder_cell, width, half)
-        inputs = width * (1 + self.input_feeding + (self.attention == "bahdanau"))
+        inputs = width * (1 + self.feeds + (self.attention == "bahdanau"))
         count += _cell_parameters(self.decoder_cell, inputs, width)
         count += (self.decoder_layers - 1) * _cell_parameters(self.decoder_cell, width, width)
         count += len(self.cell_states()) * dense_parameters(width, width)
+        if not self.attends:
+            return count
         if self.attention != "luong-dot":
             count += width * width  # keys
         if self.attention in ("luong-concat", "bahdanau"):
             count += width * width + width  # query and energy
-        return count + 2 * width * width  # joins output and attention
+        return count + self.attention_scale + 2 * width * width * self.attentional_vector
 
     def widest_product(self) -> int:
         """Count the entries of a square cell's matrix, of four gates."""
@@ -339,21 +369,21 @@ class RecurrentConfig(ModelConfig):
 
     def encoder_output(self) -> dict[str, Shape]:
         """Return mask, keys and values of attention, and the states before the first step."""
+        cross = ("cross_key", "cross_value") if self.attends else ()
         return {
             "source_mask": ("B", 1, 1, "S"),
-            "cross_key": ("B", 1, "S", self.d_model),
-            "cross_value": ("B", 1, "S", self.d_model),
+            **dict.fromkeys(cross, ("B", 1, "S", self.d_model)),
             **{f"first_{state}": ("B", 1, 1, self.d_model) for state in self.cell_states()},
         }
 
     def caches(self) -> dict[str, CacheShape]:
         """Return the states that the decoder carries from step to step."""
-        states = self.cell_states() + ["attended"] * self.input_feeding
+        states = self.cell_states() + ["attended"] * self.feeds
         return dict.fromkeys(states, ("B", 1, "P", self.d_model))
 
     def cross_attention(self) -> tuple[int, int]:
-        """Return one layer and one head."""
-        return 1, 1
+        """Return one layer and one head, or none."""
+        return (0, 0) if self.attention == "none" else (1, 1)
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,13 @@ TABLES: list[dict[str, Any]] = [
         "decoder_layers": 1,
         "embeddings": "none",
     },
+    {"architecture": "rnn", "attention": "none", "decoder_cell": "gru"},
+    {
+        "architecture": "rnn",
+        "attention": "luong-dot",
+        "attention_scale": True,
+        "attentional_vector": False,
+    },
 ]
 
 
@@ -61,11 +68,14 @@ def test_parameters_and_tensors_match_the_model(keys: dict[str, Any]) -> None:
     caches = [np.zeros(sized(shape), np.float32) for shape in config.caches().values()]
     ancestry = np.broadcast_to(np.eye(2, dtype=bool), (3, 2, 2))
     step = target[:, :2], np.array([0], np.int32), ancestry, output, caches
-    weights, grown = graph.step_attention(*step)
     sizes["P"] = 2
+    if config.attends:
+        weights, grown = graph.step_attention(*step)
+        assert tuple(weights.shape) == sized(("B", *config.cross_attention(), "K", "S"))
+    else:
+        *_, grown = graph.step(*step)
     shapes = [sized(shape) for shape in config.caches().values()]
     assert [tuple(cache.shape) for cache in grown] == shapes
-    assert tuple(weights.shape) == sized(("B", *config.cross_attention(), "K", "S"))
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)

@@ -13,11 +13,13 @@ from nmt_cli.model.rnn import RecurrentDecoder
 from nmt_cli.recipe.model import RecurrentConfig
 from tests.model.models import (
     VOCAB,
+    batch,
     check_beams,
     check_causality,
     check_padding,
     check_selection,
     check_steps,
+    logits,
     tiny,
 )
 
@@ -29,6 +31,7 @@ CELLS = ("lstm", "gru")
 PAIRS = [
     ("luong-general", "lstm", True),
     ("bahdanau", "lstm", False),
+    ("none", "gru", True),
     *(
         pytest.param(*settings, marks=pytest.mark.slow)
         for settings in (
@@ -38,6 +41,7 @@ PAIRS = [
             ("luong-general", "gru", False),
             ("luong-concat", "lstm", False),
             ("bahdanau", "gru", True),
+            ("none", "lstm", False),
         )
     ),
 ]
@@ -65,6 +69,8 @@ def test_a_model_is_consistent(attention, cell, feeding):
     [
         {"embeddings": "none", "decoder_layers": 1, "scale_embeddings": False},
         {"embeddings": "target-softmax", "encoder_layers": 3, "decoder_layers": 3},
+        {"attention": "luong-dot", "attention_scale": True, "attentional_vector": False},
+        {"attention": "bahdanau", "attentional_vector": False, "input_feeding": False},
     ],
 )
 def test_a_variant_is_consistent(keys):
@@ -121,6 +127,77 @@ def test_scores_by_hand(attention):
     np.testing.assert_allclose(weights[0, 0, 0], [*expected, 0.0], atol=1e-6)
     result = ops.convert_to_numpy(decoder.attend(QUERY, 1, keys, values, MASK))
     np.testing.assert_allclose(result[0], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("attention", ["luong-dot", "luong-general"])
+def test_a_learned_scale_multiplies_the_scores(attention):
+    """As in TensorFlow's LuongAttention with ``scale=True``, it starts at 1."""
+    decoder = RecurrentDecoder(replace(CONFIG, attention=attention, attention_scale=True))
+    decoder.build()
+    if decoder.keys:
+        decoder.keys.kernel.assign(MATRIX)
+    for scale in (1.0, 0.25, -2.0):
+        if scale == 1.0:
+            assert float(decoder.scale) == 1.0
+        decoder.scale.assign(scale)
+        one, two = np.exp(scale * np.array(SCORES[attention]))
+        keys, _ = decoder.project(ENCODER_OUTPUT)
+        weights = ops.convert_to_numpy(decoder.weights_of(QUERY, 1, keys, MASK))
+        expected = [one / (one + two), two / (one + two), 0.0]
+        np.testing.assert_allclose(weights[0, 0, 0], expected, atol=1e-6)
+
+
+def test_the_scale_is_learned():
+    model = tiny(architecture="rnn", attention="luong-dot", attention_scale=True)
+    scale = model.get_layer("decoder").scale
+    before = float(scale)
+    model.compile(optimizer="sgd", loss=keras.losses.SparseCategoricalCrossentropy(True))
+    source, target = batch()
+    model.train_on_batch([source, target], target)
+    assert float(scale) != before
+
+
+@pytest.mark.parametrize("attention", ["luong-general", "bahdanau"])
+@pytest.mark.parametrize("feeding", [True, False])
+def test_without_an_attentional_vector_context_and_output_are_added(attention, feeding):
+    """The softmax layer's input is their sum; with input feeding, the next step gets it, too."""
+    config = replace(CONFIG, attention=attention, input_feeding=feeding, decoder_cell="gru")
+    decoder = RecurrentDecoder(replace(config, attentional_vector=False))
+    decoder.build()
+    assert decoder.combine is None
+    x, context = np.array([[0.3, -0.2]], np.float32), np.array([[2.0, -3.0]], np.float32)
+    hidden, attended = np.array([[0.5, -0.5]], np.float32), np.array([[0.1, 0.9]], np.float32)
+    entering = [x, attended] if feeding else [x]
+    entering += [context] if attention == "bahdanau" else []
+    after, _ = decoder.cells[0](np.concatenate(entering, axis=1), [hidden])
+    output, _ = decoder.advance(x, [hidden], attended, lambda query: context)
+    np.testing.assert_allclose(output, context + np.asarray(after), atol=1e-6)
+
+
+@pytest.mark.parametrize("feeding", [True, False])
+def test_without_attention_a_step_has_the_token_and_the_states_only(feeding):
+    """Input feeding has nothing to feed, so it changes nothing."""
+    config = replace(CONFIG, attention="none", input_feeding=feeding, decoder_cell="gru")
+    decoder = RecurrentDecoder(config)
+    decoder.build()
+    layers = {weight.path.split("/")[-2] for weight in decoder.weights}
+    assert layers == {"cell_0", "first_hidden_0"}
+    x, hidden = np.array([[0.3, -0.2]], np.float32), np.array([[0.5, -0.5]], np.float32)
+    after, _ = decoder.cells[0](x, [hidden])
+    output, (state,) = decoder.advance(x, [hidden], None, None)
+    np.testing.assert_array_equal(output, after)
+    np.testing.assert_array_equal(state, after)
+
+
+def test_without_attention_the_source_is_known_by_the_first_state():
+    model = tiny(architecture="rnn", attention="none")
+    source, target = batch()
+    before = logits(model, source, target)
+    changed = source.copy()
+    changed[0, 0] = 4 + (source[0, 0] - 3) % (VOCAB - 4)
+    after = logits(model, changed, target)
+    assert np.abs(after[0] - before[0]).max() > 1e-4
+    np.testing.assert_array_equal(after[1:], before[1:])
 
 
 @pytest.mark.parametrize("attention", ["luong-general", "bahdanau"])

@@ -51,8 +51,9 @@ MODELS = {
         "encoder_layers": 3,
         "decoder_layers": 1,
     },
-    "SSRU, no positions, untied embeddings": {
+    "SSRU, no positions, untied embeddings, one head": {
         "decoder": "ssru",
+        "heads": 1,
         "positions": "none",
         "embeddings": "none",
     },
@@ -65,10 +66,12 @@ MODELS = {
         "input_feeding": False,
         "embeddings": "target-softmax",
     },
-    "GRU and LSTM, luong-dot": {
+    "GRU and LSTM, scaled luong-dot, sum": {
         "architecture": "rnn",
         "encoder_cell": "gru",
         "attention": "luong-dot",
+        "attention_scale": True,
+        "attentional_vector": False,
         "embeddings": "none",
         "scale_embeddings": False,
     },
@@ -78,6 +81,7 @@ MODELS = {
         "attention": "luong-concat",
         "input_feeding": False,
     },
+    "LSTM, no attention": {"architecture": "rnn", "attention": "none"},
 }
 DEFAULT = "swiglu, wide keys, several pad symbols"
 PARAMS = [

@@ -204,9 +204,12 @@ def recurrent_encoder(graph: Any) -> ir.Model:
     decoder = graph.decoder
     values = op.Transpose(x, perm=[1, 0, 2])  # [B, S, d]
     keys = _dense(op, decoder.keys, values) if decoder.keys else values
+    if decoder.scale is not None:
+        keys = op.Mul(keys, op.weight("scale", decoder.scale))
+    cross = [(keys, [1]), (values, [1])] if graph.config.attends else []
     first = [_dense(op, bridge, summary) for bridge in decoder.bridges]  # each [B, d]
 
-    outputs = [(mask, [1, 2]), (keys, [1]), (values, [1]), *((state, [1, 2]) for state in first)]
+    outputs = [(mask, [1, 2]), *cross, *((state, [1, 2]) for state in first)]
     for (name, shape), (value, axes) in zip(graph.encoder_output.items(), outputs, strict=True):
         value = op.Unsqueeze(value, axes)
         encoder.outputs.append(library.output(value, name, ir.DataType.FLOAT, shape))
