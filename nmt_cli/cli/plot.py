@@ -190,7 +190,7 @@ def positions(
     return positions_figure(table, title, dimensions or drawn, curves)
 
 
-@_picture("embeddings --words gato,cachorro,casa -m runs/docs-pt-en -o words.png")
+@_picture("embeddings --words gato,casa -m runs/docs-pt-en -o a.png")
 def embeddings(
     words: str = option(
         "",

@@ -60,7 +60,9 @@ def placed(text: str, spans: Sequence[Span], translation: Translation) -> str:
     Raises:
         TooFewWordsError: an element with letters would be empty.
     """
-    result = LINE_BREAK.sub(" ", translation.text).strip(" \t")
+    result = translation.text.strip(" \t")
+    if not LINE_BREAK.search(text):  # code and formulas keep theirs
+        result = LINE_BREAK.sub(" ", result)
     weights = translation.attention or [(*pair, 1.0) for pair in translation.alignment or []]
     if result != translation.text or not (weights and spans):
         return result or text

@@ -94,8 +94,8 @@ class AttentionMaps:
         cross: [L, h, T, S].
         encoder: self-attention [L, h, S, S]; None if the model has none or does not provide it.
         decoder: self-attention [L, h, T, T], whose columns are the decoder's inputs; or None.
-        alignment_heads: of the model.
         source_words, target_words: words of both texts, and the positions of their tokens.
+        alignment_heads: of the model.
     """
 
     source: list[int]
@@ -103,9 +103,9 @@ class AttentionMaps:
     cross: Floats
     encoder: Floats | None = None
     decoder: Floats | None = None
-    alignment_heads: Sequence[Head] = ()
     source_words: NamedWords = ()
     target_words: NamedWords = ()
+    alignment_heads: Sequence[Head] = ()
 
     @property
     def word_weights(self) -> Floats:
@@ -126,4 +126,5 @@ def forced_attention(model: StepModel, source: list[int], target: Sequence[int])
     read = np.array([[START_ID, *target]], np.int32)
     sides = {side: weights[0] for side, weights in model.self_attention(rows, read).items()}
     encoder, decoder = map(sides.get, ("encoder", "decoder"))
-    return AttentionMaps(source, with_end, cross, encoder, decoder, model.alignment_heads)
+    heads = model.alignment_heads
+    return AttentionMaps(source, with_end, cross, encoder, decoder, alignment_heads=heads)

@@ -42,6 +42,7 @@ def test_an_older_manifest_can_be_described_and_rewritten(
     assert (manifest.format, manifest.verification.outcome) == (3, "passed")
     later = {"pad_ids": (0,), "decoder": "attention", "output_bias": False}  # the defaults
     later |= {"start": "embedding", "final_norm": True}
+    later |= {"attention_scale": False, "attentional_vector": True}
     assert asdict(manifest.architecture).items() <= {**tree["architecture"], **later}.items()
     assert unused_key not in describe_bundle(older_bundles / name)["architecture"]
     manifest.write(tmp_path)

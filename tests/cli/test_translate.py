@@ -413,8 +413,9 @@ class TestResults:
         )
         assert from_run.code == from_bundle.code == 0, from_run.err + from_bundle.err
         for one, other in zip(from_run.out.splitlines(), from_bundle.out.splitlines(), strict=True):
-            text, score, alignment = one.split(b"\t")
-            assert other.split(b"\t")[::2] == [text, alignment]
+            text, score, _ = one.split(b"\t")
+            # A run aligns with other heads, of which none were chosen.
+            assert other.split(b"\t")[0] == text
             assert abs(float(score) - float(other.split(b"\t")[1])) < 1e-3
 
 

@@ -48,6 +48,7 @@ NOT_RUN = {
     "- nmt train": "needs Kubernetes",
     "nmt translate texts -m exports/mine-pt-en -o translated --engine ray": "tests/ray runs jobs",
     "nmt translate 's3:": "needs S3; tests/ray reads URLs",
+    "nmt export runs/mine-de-en --web": "needs an npm package; tests/web",
     "nmt translate -m pt-en letter.txt": "needs an installed wheel; tests/cli/test_package.py",
     "nmt package exports/pt-en && pip": "installs a wheel; tests/cli/test_package.py",
     "eval ": "tests/cli/test_completion.py runs shells",
@@ -56,13 +57,20 @@ NOT_RUN = {
     "nmt translate text.pt --shard $SLURM": "needs Slurm",
 }
 # The models that pages name: all are the same.
-RUNS = ["mine-de-en", "mine-pt-en", "tiny-pt-en", "one", "two", "docs-pt-en", "ted-pt-en"]
+RUNS = ["mine-de-en", "mine-pt-en", "one", "two", "docs-pt-en", "ted-pt-en"]
 RUNS += ["phrasebook-pt-en"]
 BUNDLES = ["mine-de-en", "mine-de-en-int8", "mine-pt-en", "mine-en-de", "large-de-en", "mine"]
 BUNDLES += ["docs-pt-en", "docs-pt-en-int8", "docs-en-pt", "big-pt-en"]
 TEXTS = ["test.de", "test.en", "test.pt", "old.en", "new.en", "web.de", "file.de", "letter.txt"]
 TEXTS += ["mono.en", "corpus.de", "train.pt", "news.xx", "news.yy"]
 CORPORA = ["news", "manuals", "mono.bt", "distilled", "my-corpus", "my-dev"]
+STUDENT = {
+    "norm": "post",
+    "decoder": "ssru",
+    "positions": "marian",
+    "start": "zero",
+    "output_bias": True,
+}
 # Short trainings and outputs that may exist.
 VARIABLES = {
     "NMT_TRAIN_SET": "training.max_steps=2 training.warmup_steps=1 training.validate_every=2 "
@@ -70,7 +78,6 @@ VARIABLES = {
     **{f"NMT_{command}_FORCE": "1" for command in ("TRAIN", "EXPORT", "BACKTRANSLATE", "DISTILL")},
     "NMT_IMPORT_FORCE": "1",
     "NMT_AVERAGE_FORCE": "1",
-    "NMT_EXPORT_VERIFY": "0",  # random weights
 }
 MINE = """
 name = "mine"
@@ -134,9 +141,13 @@ def world(once: Once, tmp_path: Path) -> Path:
     """A folder with everything that the pages name."""
 
     def fill(folder: Path) -> None:
-        (folder / "tiny").mkdir()
+        for name in ("tiny", "student"):
+            (folder / name).mkdir()
         made = untrained_run(folder / "tiny", data={"test": ["train"]})
         export_bundle(made, folder / "bundle", attention="all", verify=True)
+        student = untrained_run(folder / "student", model=STUDENT)
+        shutil.copytree(student.folder, folder / "world" / "runs" / "tiny-pt-en")
+        shutil.copytree(folder / "tiny" / "prepared", folder / "world" / "prepared" / "toy-xx-yy")
         for kind, source, names in (
             ("runs", made.folder, RUNS),
             ("exports", folder / "bundle", BUNDLES),

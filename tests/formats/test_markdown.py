@@ -429,6 +429,7 @@ DOCUMENTS = st.lists(PIECES, max_size=25).map("".join)
 @example("one `!!! note\n\x0c`", 0)
 @example("[^1]: one ", 36)
 @example("one # \ntwo\\\n: ", 0)
+@example("\\$$\u2028@x $$", 0)
 def test_any_document_and_any_model(text: str, seed: int) -> None:
     assert translate_markdown(text, "a", unchanged) == text
     for model in (upper, marked, hostile(seed)):

@@ -229,7 +229,6 @@ def test_activations_are_measured_on_held_out_text(
     done = nmt("export", "run", "--firefox", "-o", "out", cwd=tmp_path)
     assert (done.code, done.message) == (
         1,
-        "nmt: run: has no held-out text, on which activations are measured; import the model "
-        "again with --dev",
+        "nmt: run: has no held-out text, on which activations are measured; give some with --dev",
     )
     assert [path.name for path in tmp_path.iterdir()] == ["run"]

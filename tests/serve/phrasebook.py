@@ -92,7 +92,7 @@ class PhraseModel:
 
     def __init__(self, source: str, target: str) -> None:
         self.source, self.target, self.version = source, target, f"{source}-{target}"
-        self.folder, self.steps = Path(self.version), (self,)
+        self.folder, self.steps, self.name = Path(self.version), (self,), self.version
 
     def translator(self, options: DecodingOptions, pause: Callable[[], None]) -> Phrasebook:
         return Phrasebook(self.source, self.target)

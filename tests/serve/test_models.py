@@ -149,7 +149,7 @@ def test_options_of_all_steps_of_a_pivot() -> None:
     given = []
 
     class Step:
-        source, target = "pt", "en"
+        source, target, name = "pt", "en", "pt-en"
 
         def translator(self, options: DecodingOptions, pause: object) -> None:
             given.append((options.alignments, options.split_sentences, options.n_best))
