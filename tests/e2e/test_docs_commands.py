@@ -7,13 +7,14 @@ Three pages have tests of their own, which compare what their commands print: th
 import re
 import shutil
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import Once
 from tests.console import environment, run
-from tests.systems import export_bundle, toy_data, untrained_run
+from tests.systems import export_bundle, untrained_run, write_toy_corpus
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -56,11 +57,13 @@ NOT_RUN = {
     "nmt evaluate -m exports/docs-pt-en --source hostile.pt": "benchmarks/hostile_lines.py",
     "nmt translate text.pt --shard $SLURM": "needs Slurm",
 }
-# The models that pages name: all are the same.
-RUNS = ["mine-de-en", "mine-pt-en", "one", "two", "docs-pt-en", "ted-pt-en"]
-RUNS += ["phrasebook-pt-en"]
-BUNDLES = ["mine-de-en", "mine-de-en-int8", "mine-pt-en", "mine-en-de", "large-de-en", "mine"]
-BUNDLES += ["docs-pt-en", "docs-pt-en-int8", "docs-en-pt", "big-pt-en"]
+# The models that pages name: with random weights, with a log of two steps, and real ones.
+RUNS = ["mine-de-en", "phrasebook-pt-en"]
+TRAINED = ["mine-pt-en", "one", "two", "docs-pt-en", "ted-pt-en"]
+BUNDLES = ["mine-de-en", "mine-de-en-int8", "mine-pt-en", "mine"]
+BUNDLES += ["docs-pt-en", "docs-pt-en-int8"]
+SHIPPED = {"pt-en": "pt-en", "en-pt": "en-pt", "mine-en-de": "en-pt", "docs-en-pt": "en-pt"}
+SHIPPED |= {"large-de-en": "pt-en", "big-pt-en": "pt-en"}
 TEXTS = ["test.de", "test.en", "test.pt", "old.en", "new.en", "web.de", "file.de", "letter.txt"]
 TEXTS += ["mono.en", "corpus.de", "train.pt", "news.xx", "news.yy"]
 CORPORA = ["news", "manuals", "mono.bt", "distilled", "my-corpus", "my-dev"]
@@ -83,8 +86,8 @@ MINE = """
 name = "mine"
 data = {source = "xx", target = "yy", root = "corpora", train = ["news"], dev = ["my-dev"]}
 tokenizer = {vocab_size = 320, character_coverage = 1.0}
-model = {d_model = 32, feed_forward = 64, heads = 2, encoder_layers = 1, decoder_layers = 1}
-training = {batch_tokens = 256, max_steps = 2, warmup_steps = 1, validate_sentences = 2}
+model = {d_model = 32, feed_forward = 64, heads = 2, encoder_layers = 2, decoder_layers = 1}
+training = {batch_tokens = 1024, max_steps = 2, warmup_steps = 1, log_every = 1}
 decoding = {max_length = 24}
 """
 
@@ -139,38 +142,39 @@ def test_the_list_is_no_longer_than_it_must_be() -> None:
 @pytest.fixture
 def world(once: Once, tmp_path: Path) -> Path:
     """A folder with everything that the pages name."""
-
-    def fill(folder: Path) -> None:
-        for name in ("tiny", "student"):
-            (folder / name).mkdir()
-        made = untrained_run(folder / "tiny", data={"test": ["train"]})
-        export_bundle(made, folder / "bundle", attention="all", verify=True)
-        student = untrained_run(folder / "student", model=STUDENT)
-        shutil.copytree(student.folder, folder / "world" / "runs" / "tiny-pt-en")
-        shutil.copytree(folder / "tiny" / "prepared", folder / "world" / "prepared" / "toy-xx-yy")
-        for kind, source, names in (
-            ("runs", made.folder, RUNS),
-            ("exports", folder / "bundle", BUNDLES),
-        ):
-            for name in names:
-                shutil.copytree(source, folder / "world" / kind / name)
-
     folder = tmp_path / "world"
-    shutil.copytree(once("world", fill) / "world", folder)
-    for pair in ("pt-en", "en-pt"):
-        (folder / "exports" / pair).symlink_to(ROOT / "exports" / pair)
-    toy_data(folder)
-    lines = (folder / "train.xx").read_text(encoding="utf-8").splitlines()[:20]
-    content = "".join(f"{line}\n" for line in lines)
-    for name in TEXTS:
-        (folder / name).write_text(content, encoding="utf-8")
-    (folder / "corpora").mkdir()
-    for name in CORPORA:
-        for side in ("xx", "yy", "pt", "en"):
-            text = (folder / ("train.xx" if side in ("xx", "pt") else "train.yy")).read_text()
-            for place in (folder, folder / "corpora"):
-                (place / f"{name}.{side}").write_text(text, encoding="utf-8")
+    shutil.copytree(once("world", fill) / "world", folder, symlinks=True)
     return folder
+
+
+def fill(folder: Path) -> None:
+    """Make the texts, the runs and the bundles of the world."""
+    world = folder / "world"
+    for path in (world / "corpora", folder / "tiny", folder / "student"):
+        path.mkdir(parents=True)
+    write_toy_corpus(world)
+    sides = [(world / f"train.{side}").read_text(encoding="utf-8") for side in ("xx", "yy")]
+    for name in TEXTS:
+        (world / name).write_text("\n".join(sides[0].split("\n")[:20]) + "\n", encoding="utf-8")
+    for name, place in product(CORPORA, (world, world / "corpora")):
+        for text, codes in zip(sides, (("xx", "pt"), ("yy", "en")), strict=True):
+            for code in codes:
+                (place / f"{name}.{code}").write_text(text, encoding="utf-8")
+    student = untrained_run(folder / "student", model=STUDENT)
+    untrained = untrained_run(folder / "tiny", data={"test": ["train"]})
+    export_bundle(untrained, folder / "bundle", attention="all", verify=True)
+    (world / "mine.toml").write_text(MINE, encoding="utf-8")
+    run("nmt train mine.toml -o ../trained", world, environment(folder))
+    shutil.copytree(student.folder, world / "runs" / "tiny-pt-en")
+    shutil.copytree(folder / "tiny" / "prepared", world / "prepared" / "toy-xx-yy")
+    for name in RUNS:
+        shutil.copytree(untrained.folder, world / "runs" / name)
+    for name in TRAINED:
+        shutil.copytree(folder / "trained", world / "runs" / name)
+    for name in BUNDLES:
+        shutil.copytree(folder / "bundle", world / "exports" / name)
+    for name, pair in SHIPPED.items():
+        (world / "exports" / name).symlink_to(ROOT / "exports" / pair)
 
 
 @pytest.mark.slow
