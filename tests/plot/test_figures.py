@@ -315,9 +315,12 @@ def outside(figure) -> list[str]:
 
 
 @pytest.mark.filterwarnings("ignore:Glyph")
-@pytest.mark.parametrize("number", range(5), ids=["short", "long", "cjk", "wide", "formula"])
-@pytest.mark.parametrize(("heads", "tokens"), [(1, 1), (8, 2), (1, 60)], ids=str)
-def test_titles_lie_within_the_figure(heads, tokens, number):
+@pytest.mark.parametrize(
+    ("number", "heads", "tokens"),
+    [(0, 8, 2), (1, 1, 1), (1, 1, 60), (2, 8, 2), (3, 1, 1), (4, 1, 60)],
+    ids=["short", "long, small", "long, large", "cjk", "wide", "formula"],
+)
+def test_titles_lie_within_the_figure(number, heads, tokens):
     sentence, name = SENTENCES[number], NAMES[(number + heads + tokens) % 3]
     words = [(word, [0]) for word in sentence.split()]
     weights = np.full((1, heads, tokens, tokens), 1 / tokens, np.float32)
