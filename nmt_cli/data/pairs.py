@@ -96,7 +96,7 @@ def clean(
     corpora: list[Corpus], config: DataConfig, seen: set[tuple[str, str]]
 ) -> tuple[Corpus, dict[str, int]]:
     """Concatenate corpora, strip white space, and drop bad pairs and those already in ``seen``."""
-    counts = dict.fromkeys(_LABELS.keys() - {"trimmed"}, 0)
+    counts = {key: 0 for key in _LABELS if key != "trimmed"}
     kept = Corpus("train", [], [])
     for corpus in corpora:
         for source, target in zip(corpus.source, corpus.target, strict=True):

@@ -215,6 +215,7 @@ class TestDefaultModel:
         assert find_model(None) == bundle
         assert find_model(run) == run
 
+    @pytest.mark.train  # and serve
     def test_a_second_model_does_not_replace_the_first(self, workdir: Path) -> None:
         shutil.copytree(workdir / BUNDLE, workdir / "exports/experiment")
         for command in ("translate", "inspect", "package", "serve", "tokenize"):
@@ -231,6 +232,7 @@ class TestDefaultModel:
             find_model(None)
         assert "exports/10" not in str(caught.value)
 
+    @pytest.mark.train
     def test_a_default_is_set_used_and_unset(self, workdir: Path) -> None:
         shutil.copytree(workdir / BUNDLE, workdir / "exports/experiment")
         shutil.copytree(workdir / BUNDLE, workdir / "elsewhere")

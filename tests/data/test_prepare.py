@@ -230,6 +230,7 @@ def test_pairs_with_too_many_tokens_are_dropped_and_counted(
     assert str(error) == "every development pair is longer than data.max_tokens = 40"
 
 
+@pytest.mark.train
 @pytest.mark.parametrize("turn", [{}, {"tokenizer": {"kind": "wordpiece", "vocab_size": 200}}])
 def test_pairs_with_too_many_tokens_are_trimmed_and_counted(
     texts: Path, tmp_path: Path, run: Preparing, turn: dict[str, Any]
