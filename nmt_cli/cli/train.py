@@ -49,8 +49,8 @@ def quickstart(context: click.Context) -> None:
     recipe = lookup.find_recipe(QUICKSTART_RECIPE)
     steps, label = recipe.training.max_steps, recipe.label
     say(
-        f"Training a small model for {steps:,} steps takes about two minutes on two idle cores. "
-        "Expect 90\nBLEU or more: the test sentences are of the same simple kinds."
+        f"Training a small model for {steps:,} steps takes about two minutes on two idle cores.\n"
+        "Expect 90 BLEU or more: the test sentences are of the same simple kinds."
     )
     run, bundle = Path("runs", label), Path("exports", label)
     sample = run / "sample.pt"
