@@ -60,9 +60,9 @@ def placed(text: str, spans: Sequence[Span], translation: Translation) -> str:
     Raises:
         TooFewWordsError: an element with letters would be empty.
     """
-    result = translation.text.strip(" \t")
-    if not LINE_BREAK.search(text):  # code and formulas keep theirs
-        result = LINE_BREAK.sub(" ", result)
+    # Code and formulas keep theirs.
+    result = LINE_BREAK.sub(lambda match: match[0] if match[0] in text else " ", translation.text)
+    result = result.strip(" \t")
     weights = translation.attention or [(*pair, 1.0) for pair in translation.alignment or []]
     if result != translation.text or not (weights and spans):
         return result or text
