@@ -198,7 +198,7 @@ def test_only_sentencepiece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     run = untrained_run(tmp_path, tokenizer={"kind": "wordpiece", "vocab_size": 200})
     options = ExportOptions(output=tmp_path / "out", checkpoint=run.last)
     message = (
-        "^`web`: .* has a wordpiece tokenizer, and the page only reads SentencePiece's unigram"
+        "^`web`: .* has a wordpiece tokenizer, and the page only reads SentencePiece's subwords"
     )
     with pytest.raises(NmtError, match=message):
         EXPORTERS["web"].export(run, options)
