@@ -72,7 +72,8 @@ def recipe_names() -> list[str]:
 
 def find_run(path: Path | None, reason: str = "") -> Path:
     """Return the path, or the newest run; with a ``reason`` why it must be a run, print both."""
-    newest = max(Path().glob(EVERY_RUN), key=lambda file: file.stat().st_mtime_ns, default=None)
+    runs = () if path else Path().glob(EVERY_RUN)
+    newest = max(runs, key=lambda file: file.stat().st_mtime_ns, default=None)
     run = path or (newest and newest.parent)
     if not run:
         raise ModelError("no run under runs/", "train first with nmt train, or name a run folder")

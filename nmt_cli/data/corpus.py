@@ -34,7 +34,7 @@ from nmt_cli.web import language_name
 
 logger = logging.getLogger(__name__)
 
-# What language detection reads: of so many lines, the first characters.
+# Lines of each side that language detection reads, and the first characters of each.
 _CHECKED_LINES, _CHECKED_CHARACTERS = 20, 50
 SPLITS = ("train", "dev", "test")  # of the phrasebook
 _OWN_TEXT = "give `source` and `reference`"

@@ -14,7 +14,7 @@ _TAG = re.compile("<[^<>]*>")
 _MIN_RATIO, _MIN_PROBABILITY = 10, 0.1
 # How many times as likely as the suspected language another one must be.
 _MIN_LEAD = 3
-# Whose texts cannot be told apart well enough for a warning.
+# Languages that are too similar for a warning.
 _ALIKE = ({"bs", "hr", "sr"}, {"da", "nb", "nn", "no"}, {"id", "ms"}, {"gl", "pt"}, {"ca", "oc"})
 
 

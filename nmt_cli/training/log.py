@@ -87,7 +87,7 @@ class TrainingLog:
         """Count a step on the progress line; log how long the first step of the session took."""
         self._bar.update()
         if step == self._start + 1:
-            self.message(f"the first step took {seconds:.0f} s, with the compilation of the model")
+            self.message(f"the first step took {seconds:.0f} s, including compilation")
 
     def progress(self, step: int, epoch: int, values: dict[str, float], seconds: float) -> None:
         """Update the progress line, with the seconds left; without a terminal, log a line."""
