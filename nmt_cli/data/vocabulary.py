@@ -113,7 +113,7 @@ def _sentence_pieces(
         )
     except (RuntimeError, SystemError) as error:
         # "INTERNAL: file.cc(12) [condition] Reason.", where the reason may be empty.
-        reason = str(error).rpartition("] ")[2] or "there is too little"
+        reason = str(error).rpartition("] ")[2] or "too little text, or too few pieces"
         if needed := re.search(r"required_chars\. \d+ vs (\d+)", reason):
             reason = f"the characters need {needed[1]} pieces"
         raise _unlearnable(config, name, reason) from error
