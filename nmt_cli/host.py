@@ -105,10 +105,10 @@ def import_keras() -> None:
     descriptor 2, before any of its own settings can stop it.
     """
     with without_stderr():
-        # Keras would only draw galleries of images with matplotlib, and TensorFlow only convert
-        # functions of JAX: importing both would take a quarter of the time.
-        unused = {"matplotlib", "jax"} - {os.environ.get("KERAS_BACKEND")}
-        hidden = unused - sys.modules.keys()
+        if not find_spec("tensorflow"):  # only the extra train-jax
+            os.environ.setdefault("KERAS_BACKEND", "jax")
+        # Only to draw galleries and to convert functions of JAX; they take a quarter of the time.
+        hidden = {"matplotlib", "jax"} - {os.environ.get("KERAS_BACKEND")} - sys.modules.keys()
         sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
         try:
             # Keras would write keras.json at home, and settings there change what is trained.

@@ -79,7 +79,7 @@ def test_extras_are_installed_from_the_checkout(page: Path) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     text = page.read_text(encoding="utf-8")
     assert "nmt_cli[" not in text
-    for extras in re.findall(r"['/](?:\.|nmt)\[([a-z0-9,]+)\]", text):
+    for extras in re.findall(r"['/](?:\.|nmt)\[([a-z0-9,-]+)\]", text):
         assert set(extras.split(",")) <= project["optional-dependencies"].keys(), extras
 
 

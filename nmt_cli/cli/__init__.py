@@ -124,7 +124,7 @@ def _extra(package: str) -> str:
 
     package = {"markdown_it": "markdown_it_py", "yaml": "pyyaml"}.get(package, package)
     for requirement in requires("nmt_cli") or ():
-        name, extra = re.fullmatch(r'([\w.-]+).*?(?:extra == "(\w+)")?', requirement).groups()  # type: ignore[union-attr]
+        name, extra = re.fullmatch(r'([\w.-]+).*?(?:extra == "([\w-]+)")?', requirement).groups()  # type: ignore[union-attr]
         if extra and re.sub("[-.]", "_", name).lower() == package:
             return extra
     return "train"

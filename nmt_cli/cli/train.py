@@ -43,8 +43,8 @@ def quickstart(context: click.Context) -> None:
     from nmt_cli.cli.export import export
     from nmt_cli.cli.use import translate
 
-    if find_spec("keras") is None:  # otherwise, training would fail once the data is prepared
-        raise ModuleNotFoundError(name="keras")
+    if find_spec("tf2onnx") is None:  # otherwise, the export would fail after the training
+        raise ModuleNotFoundError(name="tf2onnx")
     began = time.monotonic()
     recipe = lookup.find_recipe(QUICKSTART_RECIPE)
     steps, label = recipe.training.max_steps, recipe.label

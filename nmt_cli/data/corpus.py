@@ -23,7 +23,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from nmt_cli.errors import InputError, RecipeError, ResourceError, first_line
+from nmt_cli.errors import InputError, RecipeError, first_line
 from nmt_cli.evaluate.texts import EvaluationText, require_aligned
 from nmt_cli.host import import_keras
 from nmt_cli.recipe.config import DataConfig
@@ -38,6 +38,10 @@ logger = logging.getLogger(__name__)
 _CHECKED_LINES, _CHECKED_CHARACTERS = 20, 50
 SPLITS = ("train", "dev", "test")  # of the phrasebook
 _OWN_TEXT = "give `source` and `reference`"
+
+
+class MissingCorpusError(InputError):
+    """A corpus is not on this machine."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ def read_corpus(specification: str, config: DataConfig) -> Corpus:
     paths = [_existing(path.with_name(f"{path.name}{side}")) for side in sides]
     for file in paths:
         if not file.exists():
-            raise InputError(
+            raise MissingCorpusError(
                 f"{file}: no such file",
                 "set the folder of the corpora with data.root; comments in the recipe explain "
                 "where its data comes from",
@@ -147,11 +151,9 @@ def _tsv(path: Path, config: DataConfig) -> Corpus:
     columns = config.tsv_columns or (config.source, config.target)
     for language in (config.source, config.target):
         if language not in columns:
-            raise RecipeError(
-                f"{path}: data.tsv_columns {list(columns)} has no column '{language}'",
-                f"list the languages of the columns in order, e.g. "
-                f'data.tsv_columns=["{config.source}", "{config.target}"]',
-            )
+            reason = f"{path}: data.tsv_columns {list(columns)} has no column '{language}'"
+            example = f'data.tsv_columns=["{config.source}", "{config.target}"]'
+            raise RecipeError(reason, f"list the languages of the columns in order, e.g. {example}")
     source_column, target_column = columns.index(config.source), columns.index(config.target)
     needed = max(source_column, target_column) + 1
     source, target = [], []
@@ -159,10 +161,8 @@ def _tsv(path: Path, config: DataConfig) -> Corpus:
         for number, line in enumerate(decode_lines(stream, str(path)), start=1):
             fields = line.split("\t")
             if len(fields) < needed:
-                raise InputError(
-                    f"{path}, line {number}: {len(fields)} column(s), {needed} needed",
-                    "separate the columns by one tab",
-                )
+                reason = f"{path}, line {number}: {len(fields)} column(s), {needed} needed"
+                raise InputError(reason, "separate the columns by one tab")
             source.append(fields[source_column])
             target.append(fields[target_column])
     return Corpus(plain_name(path).stem, source, target)
@@ -170,10 +170,8 @@ def _tsv(path: Path, config: DataConfig) -> Corpus:
 
 def _phrasebook(split: str, config: DataConfig) -> Corpus:
     if {config.source, config.target} != {"pt", "en"}:
-        raise RecipeError(
-            f"the phrasebook is in pt and en, not {config.source} and {config.target}",
-            "set data.source and data.target to these two",
-        )
+        reason = f"the phrasebook is in pt and en, not {config.source} and {config.target}"
+        raise RecipeError(reason, "set data.source and data.target to these two")
     pairs = sentence_pairs(split)
     source, target = ([pair[side] for pair in pairs] for side in (config.source, config.target))
     return Corpus(f"phrasebook.{split}", source, target)
@@ -199,33 +197,25 @@ def _tfds(rest: str, config: DataConfig) -> Corpus:
     sides = {config.source: corpus.source, config.target: corpus.target}
     for language in sides:
         if language not in builder.info.features:
-            raise RecipeError(
-                f"{builder.name} has no language '{language}' "
-                f"(it has {', '.join(builder.info.features)})",
-                "set data.source and data.target",
-            )
+            languages = ", ".join(builder.info.features)
+            reason = f"{builder.name} has no language '{language}' (it has {languages})"
+            raise RecipeError(reason, "set data.source and data.target")
     try:
         for record in builder.as_dataset(split=split).as_numpy_iterator():
             for language, lines in sides.items():
                 # A line break inside a record would break the alignment of the prepared text.
                 lines.append(re.sub(r"[\r\n]+", " ", record[language].decode("utf-8")))
     except Exception as error:
-        raise InputError(
-            f"{builder.data_path}: split '{split}' cannot be read ({first_line(error)})",
-            "delete the folder and download it again",
-        ) from None
+        reason = f"{builder.data_path}: split '{split}' cannot be read ({first_line(error)})"
+        raise InputError(reason, "delete the folder and download it again") from None
     return corpus
 
 
 def _tfds_builder(name: str, split: str, config: DataConfig) -> Any:
     import_keras()
-    try:
-        import tensorflow_datasets as tfds
-        from tensorflow_datasets.core.download import downloader
-    except ImportError:
-        raise ResourceError(
-            f"tfds:{name} needs tensorflow-datasets", "pip install 'nmt_cli[train]'"
-        ) from None
+    import tensorflow_datasets as tfds
+    from tensorflow_datasets.core.download import downloader
+
     # The default of ten retries with doubling pauses takes 200 s without internet.
     downloader.MAX_RETRIES = min(downloader.MAX_RETRIES, 4)
     logging.getLogger("urllib3").setLevel(logging.ERROR)
@@ -237,7 +227,7 @@ def _tfds_builder(name: str, split: str, config: DataConfig) -> Any:
             with contextlib.redirect_stdout(io.StringIO()):  # messages about unknown sizes
                 builder.download_and_prepare()
     except Exception as error:  # of many types: no network, no such name, an incomplete folder
-        raise InputError(
+        raise MissingCorpusError(
             f"TensorFlow Datasets cannot get {name} ({first_line(error)})",
             "nmt train phrasebook works offline; for this data set, copy its folder from a machine "
             "that has it and set data.tfds_dir",

@@ -62,10 +62,8 @@ def choose_pairs(recipe: Recipe, texts: dict[str, list[Corpus]]) -> Pairs:
     if not counts["read"]:
         raise InputError(f"data.train: no lines in {', '.join(data.train)}")
     if not real:
-        raise InputError(
-            f"none of {counts['read']:,} pairs is left after cleaning",
-            "see data.max_characters and data.max_ratio",
-        )
+        reason = f"none of {counts['read']:,} pairs is left after cleaning"
+        raise InputError(reason, "see data.max_characters and data.max_ratio")
     held_out = Corpus(
         "dev",
         [line for corpus in dev for line in corpus.source],
@@ -145,10 +143,8 @@ def mix(real: Corpus, synthetic: Corpus, tag: str) -> Corpus:
     lines = itertools.chain(real.source, real.target, synthetic.source, synthetic.target)
     for line in lines if tag else ():
         if tag in line:
-            raise RecipeError(
-                f"data.synthetic_tag: {tag} occurs in the text: {line[:60]!r}",
-                "choose a tag that does not",
-            )
+            reason = f"data.synthetic_tag: {tag} occurs in the text: {line[:60]!r}"
+            raise RecipeError(reason, "choose a tag that does not")
     return Corpus(
         real.name,
         real.source + sources,

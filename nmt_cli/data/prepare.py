@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from nmt_cli.data.corpus import Corpus, check_languages, read_corpus
+from nmt_cli.data.corpus import Corpus, MissingCorpusError, check_languages, read_corpus
 from nmt_cli.data.pairs import Pairs, choose_pairs, mix, report
 from nmt_cli.data.prepared import FORMAT, PREPARED, WEIGHTS, Prepared, TokenArray
 from nmt_cli.data.variants import vary
@@ -43,33 +43,43 @@ def prepare(
 ) -> Prepared:
     """Prepare the data of a recipe, unless the folder is up to date or ``force`` is set.
 
+    Where a corpus is missing, a folder that was prepared elsewhere from corpora of the same names
+    with the same settings is up to date.
+
     ``check`` is called with the data's key before anything is written, and raises to prevent it.
     ``tokenizers`` is the folder of the tokenizers to use; None: learn them.
     """
     if not recipe.data.train:
-        raise RecipeError(
-            f"recipe '{recipe.name}' has no training text",
-            f'set data.train, e.g. data.train=["PREFIX"] for PREFIX.{recipe.data.source} and '
-            f"PREFIX.{recipe.data.target}",
-        )
-    texts = {
-        split: [read_corpus(name, recipe.data) for name in getattr(recipe.data, split)]
-        for split in ("train", "dev", "test", "synthetic")
-    }
-    key = _key(recipe, texts, tokenizers)
-    if check:
-        check(key)
+        files = f"PREFIX.{recipe.data.source} and PREFIX.{recipe.data.target}"
+        hint = f'set data.train, e.g. data.train=["PREFIX"] for {files}'
+        raise RecipeError(f"recipe '{recipe.name}' has no training text", hint)
+    current: Prepared | None = None
+    settings, state = _settings(recipe, tokenizers), "is up to date"
     with suppress(ModelError):  # missing, or from another version
         current = Prepared.open(folder)
-        if current.key == key and not force:
-            logger.info(f"{folder} is up to date")
-            return current
+    try:
+        texts = {
+            split: [read_corpus(name, recipe.data) for name in getattr(recipe.data, split)]
+            for split in ("train", "dev", "test", "synthetic")
+        }
+        key = _key(recipe, texts, tokenizers)
+    except (MissingCorpusError, ImportError) as error:  # of TensorFlow Datasets
+        if force or not current:
+            raise
+        missing = str(error).partition(";")[0]
+        if current.settings != settings:
+            reason = f"{missing}, and {folder} was prepared from other corpora or settings"
+            raise InputError(reason, "run nmt prepare --force where the corpora are") from None
+        key, state = current.key, f"is used as it was prepared: {missing}"
+    if check:
+        check(key)
+    if current and current.key == key and not force:
+        logger.info(f"{folder} {state}")
+        return current
     names = {corpus.name for split in ("train", "synthetic") for corpus in texts[split]}
     for name in recipe.data.weights.keys() - names:
-        raise RecipeError(
-            f"data.weights: no training corpus is called {name!r}",
-            f"use {', '.join(sorted(names))}",
-        )
+        reason = f"data.weights: no training corpus is called {name!r}"
+        raise RecipeError(reason, f"use {', '.join(sorted(names))}")
     if recipe.data.language_check:
         for corpus in itertools.chain.from_iterable(texts.values()):
             check_languages(corpus, recipe.data)
@@ -81,6 +91,7 @@ def prepare(
         record = {
             "format": FORMAT,
             "key": key,
+            "settings": settings,
             "languages": [recipe.data.source, recipe.data.target],
             "tests": tests,
             "counts": pairs.counts,
@@ -104,24 +115,20 @@ def _write_training_set(
     folder = work / "tokenizer"
     if tokenizers:
         if TokenizerSpec.read(tokenizers).tag != tag:
-            raise RecipeError(
-                f"{tokenizers}: its tag is not data.synthetic_tag = {tag!r}", "use the same tag"
-            )
+            reason = f"{tokenizers}: its tag is not data.synthetic_tag = {tag!r}"
+            raise RecipeError(reason, "use the same tag")
         shutil.copytree(tokenizers, folder)
     else:
         folder.mkdir()
         sources = itertools.chain(real.source, pairs.synthetic.source)
-        logger.info(
-            f"learning the {recipe.tokenizer.kind} vocabulary from {len(mixed.target):,} pairs"
-        )
+        logger.info(f"learning the {recipe.tokenizer.kind} vocabulary from {len(mixed):,} pairs")
         learn_tokenizers(recipe.tokenizer, sources, mixed.target, folder, recipe.seed, tag)
     pair = load_tokenizers(folder)
     rows, trimmed = _encode(mixed, pair, data, work / "train")
     kept = bisect_left(rows, len(pairs.real))  # real pairs come first
     counts |= {"kept": kept, "too_many_tokens": len(pairs.real) - kept}
-    kept_synthetic = len(rows) - kept
-    synthetic_counts["kept"] = kept_synthetic
-    synthetic_counts["too_many_tokens"] = len(pairs.synthetic) - kept_synthetic
+    synthetic = len(rows) - kept
+    synthetic_counts |= {"kept": synthetic, "too_many_tokens": len(pairs.synthetic) - synthetic}
     if data.over_max_tokens == "trim":
         counts["trimmed"] = bisect_left(trimmed, len(pairs.real))
         synthetic_counts["trimmed"] = len(trimmed) - counts["trimmed"]
@@ -136,9 +143,8 @@ def _write_training_set(
         weights = [data.weights.get(corpus, 1.0) for corpus in mixed.origins]
         np.save(work / WEIGHTS, np.array(weights, np.float32))
     if not _encode(pairs.dev, pair, data, work / "dev")[0]:
-        raise InputError(
-            f"every development pair is longer than data.max_tokens = {data.max_tokens}"
-        )
+        reason = f"every development pair is longer than data.max_tokens = {data.max_tokens}"
+        raise InputError(reason)
     return dict(Counter(mixed.origins))
 
 
@@ -152,6 +158,15 @@ def _write_test_sets(work: Path, recipe: Recipe, corpora: list[Corpus]) -> list[
         names.append(name)
         _write_text(replace(corpus, name=name), work, recipe)
     return names
+
+
+def _settings(recipe: Recipe, tokenizers: Path | None) -> str:
+    """Hash what :func:`_key` does, but the names of the corpora in place of their texts."""
+    data = asdict(recipe.data)
+    for key in ("root", "tfds_dir", "sources", "language_check"):
+        del data[key]
+    files = [path.read_bytes().hex() for path in sorted(tokenizers.iterdir())] if tokenizers else []
+    return fingerprint(data, recipe.tokenizer, recipe.seed, files)
 
 
 def _key(recipe: Recipe, texts: dict[str, list[Corpus]], tokenizers: Path | None) -> str:

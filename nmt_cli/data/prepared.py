@@ -1,6 +1,6 @@
 """Prepared data: a folder of token arrays and text, from ``nmt prepare`` to ``nmt train``.
 
-prepared.json   format version, key, languages, names of the test sets, counts, pairs of each corpus
+prepared.json   format version, key, settings, languages, test sets, counts, pairs of each corpus
 tokenizer/      learned from the training text
 SPLIT.SIDE.*    token arrays of "train" and "dev", source and target
 train.weights.npy  weights of the training pairs, if the recipe has data.weights
@@ -55,9 +55,8 @@ class TokenArray:
             ):
                 raise ValueError("not token arrays")
         except (OSError, ValueError, IndexError, EOFError) as error:
-            raise ModelError(
-                f"{stem}.*.npy: cannot be read ({error})", "run nmt prepare --force"
-            ) from None
+            reason = f"{stem}.*.npy: cannot be read ({error})"
+            raise ModelError(reason, "run nmt prepare --force") from None
         return cls(ids, offsets)
 
     def save(self, stem: Path) -> None:
@@ -80,12 +79,14 @@ class TokenArray:
 @dataclass(frozen=True)
 class Prepared:
     """A prepared folder: arrays of the training and development pairs, text of all sets.
-    ``key`` hashes its texts and settings, ``pairs`` counts the training pairs of each corpus."""
+    ``key`` hashes its texts and their settings, ``settings`` what is known without the texts,
+    ``pairs`` counts the training pairs of each corpus."""
 
     key: str
     languages: tuple[str, str]
     tests: tuple[str, ...]
     pairs: dict[str, int]
+    settings: str = ""  # in folders of earlier versions
     folder: Path = Path()  # not in prepared.json
 
     @classmethod

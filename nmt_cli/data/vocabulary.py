@@ -74,10 +74,8 @@ def learn_tokenizers(
     pair = load_tokenizers(folder)
     size = min(pair.source.vocab_size, pair.target.vocab_size)
     if size < config.vocab_size:
-        logger.info(
-            f"the text yields {size:,} pieces, fewer than tokenizer.vocab_size = "
-            f"{config.vocab_size:,}"
-        )
+        requested = f"tokenizer.vocab_size = {config.vocab_size:,}"
+        logger.info(f"the text yields {size:,} pieces, fewer than {requested}")
     return pair
 
 

@@ -97,10 +97,8 @@ class Exporter:
         folder, report = self.folder(run, options), Verification()
         architecture = run.recipe.model.architecture
         if self.architectures and architecture not in self.architectures:
-            raise ModelError(
-                f"`{self.flag}` supports no models of architecture '{architecture}'",
-                "use `onnx`, which supports every model",
-            )
+            reason = f"`{self.flag}` supports no models of architecture '{architecture}'"
+            raise ModelError(reason, "use `onnx`, which supports every model")
         if options.attention and not run.recipe.model.attends:
             raise ModelError("`attention`: the model has no attention to the source", "omit it")
         with locked(folder):
@@ -140,9 +138,8 @@ def node_package(name: str) -> Path:
     for folder in (current, *current.parents):
         if (folder / "node_modules" / name / "package.json").is_file():
             return folder / "node_modules" / name
-    raise ResourceError(
-        f"no npm package {name} in {current} or a folder above", f"npm install {name}"
-    )
+    reason = f"no npm package {name} in {current} or a folder above"
+    raise ResourceError(reason, f"npm install {name}")
 
 
 _FORMATS = (

@@ -46,7 +46,7 @@ def set_up(devices: Devices, recipe: Recipe, begun: int = 0) -> Devices:
     backend = keras.backend.backend()
     if devices.coordinator and backend != "jax":
         reason = f"training in several processes needs JAX, and the backend is {backend}"
-        raise OptionError(reason, "set KERAS_BACKEND=jax, and pip install 'nmt_cli[jax]'")
+        raise OptionError(reason, "set KERAS_BACKEND=jax, and pip install 'nmt_cli[train-jax]'")
     if not devices.count:
         devices = replace(devices, count=cpu_devices(recipe, begun))
     if devices.processes > 1:

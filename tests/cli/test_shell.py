@@ -402,7 +402,14 @@ def test_the_library_names_options_and_the_command_line_their_flags() -> None:
 
 @pytest.mark.parametrize(
     ("package", "extra"),
-    [("matplotlib", "plot"), ("markdown_it", "formats"), ("sacrebleu", "evaluate"), ("x", "train")],
+    [
+        ("matplotlib", "plot"),
+        ("markdown_it", "formats"),
+        ("sacrebleu", "evaluate"),
+        ("jax", "train-jax"),
+        ("keras", "train"),
+        ("x", "train"),
+    ],
 )
 def test_a_missing_package_names_its_extra(package: str, extra: str) -> None:
     message = _explain(ModuleNotFoundError(name=f"{package}.inner"))

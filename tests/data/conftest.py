@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,8 +17,8 @@ Preparing = Callable[..., tuple[Prepared, list[str]]]
 def run(caplog: pytest.LogCaptureFixture) -> Preparing:
     """A function that prepares data and returns it with its messages."""
 
-    def prepared(recipe: Recipe, folder: Path, force: bool = False) -> tuple[Prepared, list[str]]:
+    def prepared(recipe: Recipe, folder: Path, **options: Any) -> tuple[Prepared, list[str]]:
         caplog.clear()
-        return prepare(recipe, folder, force), caplog.messages
+        return prepare(recipe, folder, **options), caplog.messages
 
     return prepared

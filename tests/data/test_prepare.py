@@ -132,6 +132,69 @@ def test_moved_text_is_not_prepared_again(texts: Path, tmp_path: Path, run: Prep
     assert snapshot(out) == before
 
 
+class TestWithoutTheCorpora:
+    """A prepared folder on a machine without the text it was prepared from."""
+
+    def test_it_is_used_as_it_is(self, texts: Path, tmp_path: Path, run: Preparing) -> None:
+        first, _ = run(recipe(texts, test=["test"]), tmp_path / "out")
+        (tmp_path / "out").rename(tmp_path / "copied")
+        gone, keys = tmp_path / "gone", list[str]()
+        again, messages = run(recipe(gone, test=["test"]), tmp_path / "copied", check=keys.append)
+        assert (again.key, keys) == (first.key, [first.key])
+        reason = f"is used as it was prepared: {gone / 'train.pt'}: no such file"
+        assert messages == [f"{tmp_path / 'copied'} {reason}"]
+        (texts / "test.en").unlink()  # one file is enough
+        assert run(recipe(texts, test=["test"]), tmp_path / "copied")[0] == again
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"train": ["other"]},
+            {"dev": []},
+            {"max_tokens": 60},
+            {"source": "en", "target": "pt"},
+            {"tokenizer": {"vocab_size": 380}},
+        ],
+    )
+    def test_another_recipe_is_refused(
+        self, texts: Path, tmp_path: Path, changes: dict[str, Any], run: Preparing
+    ) -> None:
+        out = tmp_path / "out"
+        run(recipe(texts), out)
+        error = refusal(recipe(tmp_path / "gone", **changes), out)
+        assert error.message.endswith(
+            f"no such file, and {out} was prepared from other corpora or settings"
+        )
+        assert error.hint == "run nmt prepare --force where the corpora are"
+
+    def test_other_tokenizers_are_refused(
+        self, texts: Path, tmp_path: Path, run: Preparing
+    ) -> None:
+        """Those of a run to start from: the ids would mean other pieces."""
+        run(recipe(texts, {"vocab_size": 380}), tmp_path / "other")
+        run(recipe(texts), tmp_path / "out", tokenizers=tmp_path / "other" / "tokenizer")
+        gone = recipe(tmp_path / "gone")
+        used, _ = run(gone, tmp_path / "out", tokenizers=tmp_path / "other" / "tokenizer")
+        assert used.key
+        assert "other corpora or settings" in refusal(gone, tmp_path / "out").message
+
+    def test_force_and_an_empty_folder_need_the_text(
+        self, texts: Path, tmp_path: Path, run: Preparing
+    ) -> None:
+        run(recipe(texts), tmp_path / "out")
+        gone = recipe(tmp_path / "gone")
+        with pytest.raises(NmtError, match=r"no such file; set the folder of the corpora"):
+            prepare(gone, tmp_path / "out", force=True)
+        assert "was prepared from" not in refusal(gone, tmp_path / "empty").message
+
+    def test_text_that_cannot_be_read_is_not_missing(
+        self, texts: Path, tmp_path: Path, run: Preparing
+    ) -> None:
+        run(recipe(texts), tmp_path / "out")
+        (texts / "train.en").write_text("one line\n", encoding="utf-8")
+        assert "80 lines" in refusal(recipe(texts), tmp_path / "out").message
+
+
 @pytest.mark.parametrize("name", ["train", "dev", "test"])
 def test_changed_text_is_prepared_again(
     texts: Path, tmp_path: Path, name: str, run: Preparing

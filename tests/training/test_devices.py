@@ -169,7 +169,10 @@ def test_missing_devices_leave_the_run_unchanged(tmp_path):
         (Devices(1, "host:1234", 2, 2), "`process_id=2` with 2 processes; .* from 0 to 1"),
         (Devices(1, "host", 2, 1), "`coordinator=host`: not of the form HOST:PORT"),
         (Devices(1, "host:0", 2, 1), "`coordinator=host:0`: not of the form HOST:PORT"),
-        (Devices(1, "host:1", 2, 1), r"set KERAS_BACKEND=jax, and pip install 'nmt_cli\[jax\]'"),
+        (
+            Devices(1, "host:1", 2, 1),
+            r"set KERAS_BACKEND=jax, and pip install 'nmt_cli\[train-jax\]'",
+        ),
     ],
 )
 def test_invalid_options(devices, message):
