@@ -49,10 +49,9 @@ def save_checkpoint(path: Path, model: Any, state: TrainingState) -> None:
     arrays = {name: np.asarray(variable) for name, variable in _variables(model).items()}
     for name, array in arrays.items():
         if name.startswith("weights/") and not np.isfinite(array).all():
-            raise NmtError(
-                f"{name.removeprefix('weights/')} is not finite after step {state.step:,}",
-                "start again with a lower training.learning_rate or with training.clip_norm",
-            )
+            reason = f"{name.removeprefix('weights/')} is not finite after step {state.step:,}"
+            hint = "start again with a lower training.learning_rate or with training.clip_norm"
+            raise NmtError(reason, hint)
     write_checkpoint(path, arrays, state)
 
 

@@ -145,11 +145,9 @@ def check_present(devices: Devices, accumulate: int = 1) -> None:
     names = local_devices()
     device, present = names[0].partition(":")[0].upper(), len(names)
     if devices.count > present:
-        raise ResourceError(
-            f"`devices={devices.count}`: this machine has {present} {device}{'s' * (present > 1)} "
-            f"that {keras.backend.backend()} can see",
-            f"give `devices={present}` or less",
-        )
+        seen = f"{present} {device}{'s' * (present > 1)} that {keras.backend.backend()} can see"
+        reason = f"`devices={devices.count}`: this machine has {seen}"
+        raise ResourceError(reason, f"give `devices={present}` or less")
     if accumulate > 1 and on_tensorflow():
         reason = "training.accumulate does not work with `devices` on TensorFlow"
         raise RecipeError(reason, "raise training.batch_tokens instead, or set KERAS_BACKEND=jax")

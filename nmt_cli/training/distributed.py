@@ -35,10 +35,9 @@ def set_up(devices: Devices, recipe: Recipe, begun: int = 0) -> Devices:
     ``begun`` on, or 1, or as many parts of a CPU as pay off.
     """
     if not 0 <= devices.process_id < devices.processes:
-        raise OptionError(
-            f"`process_id={devices.process_id}` with {devices.processes} processes",
-            f"give each process its own number from 0 to {devices.processes - 1}",
-        )
+        reason = f"`process_id={devices.process_id}` with {devices.processes} processes"
+        hint = f"give each process its own number from 0 to {devices.processes - 1}"
+        raise OptionError(reason, hint)
     host, _, port = devices.coordinator.rpartition(":")
     if devices.coordinator and not (host and port.isdecimal() and 0 < int(port) < 65536):
         hint = "give an address of process 0 and a free port there, e.g. 10.0.0.1:7733"
@@ -103,11 +102,9 @@ def check_same(devices: Devices, training: str) -> None:
     digests = _gathered(devices, own_digest)
     others = [number for number, digest in enumerate(digests) if (digest != digests[0]).any()]
     if others:
-        raise InputError(
-            f"process {others[0]} has a different recipe, `devices`, data or checkpoint than "
-            "process 0",
-            "start all processes with the same ones",
-        )
+        different = "a different recipe, `devices`, data or checkpoint than process 0"
+        hint = "start all processes with the same ones"
+        raise InputError(f"process {others[0]} has {different}", hint)
 
 
 def disconnect(devices: Devices) -> None:

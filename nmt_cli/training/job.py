@@ -119,10 +119,9 @@ def _prepare_and_train(
             if not stop.args:  # before there was anything to save
                 raise
             disconnect(devices)
-            raise KeyboardInterrupt(
-                f"stopped at step {stop.args[0]:,}; checkpoint saved; continue with: "
-                f"{_resuming(command, options)}"
-            ) from None
+            done = f"stopped at step {stop.args[0]:,}; checkpoint saved"
+            following = f"continue with: {_resuming(command, options)}"
+            raise KeyboardInterrupt(f"{done}; {following}") from None
         disconnect(devices)
 
 

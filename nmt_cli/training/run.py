@@ -253,10 +253,9 @@ class Run(_Record):
         old, new = _guarded(self.recipe), _guarded(recipe)
         differing = [key for key, value in new.items() if old.get(key) != value]
         if differing:
-            raise ModelError(
-                f"{self.folder}: the recipe changed since the checkpoint in {', '.join(differing)}",
-                "change it back, or start a new run with `force`",
-            )
+            reason = f"the recipe changed since the checkpoint in {', '.join(differing)}"
+            hint = "change it back, or start a new run with `force`"
+            raise ModelError(f"{self.folder}: {reason}", hint)
         if self.prepared_key != prepared_key:
             reason = f"{self.folder}: the prepared data changed since the checkpoint"
             raise ModelError(reason, "restore it, or start a new run with `force`")
@@ -292,10 +291,9 @@ def average_run(
     paths = list(checkpoints) or run.checkpoints()[-(last or 0) :]
     needed = max(2, last or 0)
     if len(paths) < needed:
-        raise ModelError(
-            f"{run.folder}: {len(paths)} checkpoint(s) to average, {needed} needed",
-            "train with a larger training.keep, or name files with `checkpoint`",
-        )
+        reason = f"{run.folder}: {len(paths)} checkpoint(s) to average, {needed} needed"
+        hint = "train with a larger training.keep, or name files with `checkpoint`"
+        raise ModelError(reason, hint)
     output = output or run.average
     is_inside = run.folder.resolve() in output.resolve().parents
     with locked(run.folder) if is_inside else nullcontext():

@@ -260,12 +260,11 @@ class Session(keras.callbacks.Callback):
         _, rows = self._epochs.order(position.epoch)[position.index]
         lines = ", ".join(str(row + 1) for row in rows)
         kept = f"; {self._run.last} is good" if self._run.checkpoints() else ""
-        raise NmtError(
-            f"the training has diverged: the loss is {losses[first]:g} at step {step:,}, "
-            f"batch {position.index + 1} of epoch {position.epoch + 1}: "
-            f"lines {lines} of the prepared training text",
-            f"start again with a lower training.learning_rate or with training.clip_norm{kept}",
-        )
+        where = f"at step {step:,}, batch {position.index + 1} of epoch {position.epoch + 1}"
+        reason = f"the training has diverged: the loss is {losses[first]:g} {where}: "
+        reason += f"lines {lines} of the prepared training text"
+        hint = "start again with a lower training.learning_rate or with training.clip_norm"
+        raise NmtError(reason, hint + kept)
 
     def _log_step(self) -> None:
         self._check_loss()

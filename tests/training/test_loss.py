@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import keras
 import numpy as np
 import pytest
 from keras import ops
@@ -51,6 +52,27 @@ def gradients(tf, function, logits):
         tape.watch(logits)
         value = 3.0 * function(logits)
     return float(value), tape.gradient(value, logits).numpy()
+
+
+def test_the_loss_of_half_precision_is_compiled_and_the_same():
+    tf = pytest.importorskip("tensorflow")
+    rng = np.random.default_rng(2)
+    logits = tf.constant(rng.normal(size=(3, 5, 11)), tf.float32)
+    ids = rng.integers(0, 11, (3, 5)).astype(np.int32)
+
+    def total(logits):
+        return ops.sum(smoothed_cross_entropy(ids, logits, 0.1))
+
+    results = []
+    for policy in ("float32", "mixed_bfloat16"):
+        keras.config.set_dtype_policy(policy)
+        try:
+            results.append(gradients(tf, total, logits))
+        finally:
+            keras.config.set_dtype_policy("float32")
+    (loss, gradient), (compiled_loss, compiled_gradient) = results
+    assert compiled_loss == pytest.approx(loss, rel=1e-6)
+    np.testing.assert_allclose(compiled_gradient, gradient, atol=1e-6)
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])

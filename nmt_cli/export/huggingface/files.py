@@ -132,10 +132,8 @@ def read_config(folder: Path) -> HuggingFaceConfig:
     """Read config.json, which must describe a model that nmt has."""
     path = folder / CONFIG
     if not path.is_file():
-        raise ModelError(
-            f"{folder}: not a Hugging Face model (no {CONFIG})",
-            "give the folder of a Marian model, e.g. of OPUS-MT",
-        )
+        reason = f"{folder}: not a Hugging Face model (no {CONFIG})"
+        raise ModelError(reason, "give the folder of a Marian model, e.g. of OPUS-MT")
     kind = read_json(path).get("model_type")
     if kind not in ("marian", "pegasus"):
         raise ModelError(f"{path}: model_type is {kind!r}; nmt imports marian and pegasus models")
@@ -207,10 +205,8 @@ def tensor_of(tensors: Tensors, name: str, shape: Sequence[int], where: str) -> 
         raise ModelError(f"{where}: has no {name}", "config.json may be of another model")
     actual = list(tensors[name].shape)
     if actual != list(shape):
-        raise ModelError(
-            f"{where}: {name} has shape {actual}, but {list(shape)} follows from config.json",
-            "the files are of different models",
-        )
+        reason = f"{where}: {name} has shape {actual}, but {list(shape)} follows from config.json"
+        raise ModelError(reason, "the files are of different models")
     return tensors[name]
 
 

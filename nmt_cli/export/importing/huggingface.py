@@ -221,10 +221,8 @@ def _read_vocabulary(
         raise ModelError(f"{path}: {str(error).replace('`', '')}") from None
     by_id = {number: token for token, number in ids.items()}
     if len(ids) != size or by_id.keys() != set(range(size)):
-        raise ModelError(
-            f"{path}: has {len(ids):,} entries, but config.json {size:,}, with ids from 0",
-            "the files are of different models",
-        )
+        reason = f"{path}: has {len(ids):,} entries, but config.json {size:,}, with ids from 0"
+        raise ModelError(reason, "the files are of different models")
     pad, end, start = config.pad_token_id, config.eos_token_id, config.decoder_start_token_id
     unknown = ids.get("<unk>", -1)
     if not {pad, end, start, unknown} <= by_id.keys() or len({pad, end, unknown}) < 3:
