@@ -1,25 +1,33 @@
 """Everyday text in Portuguese and English, written for this project (CC0).
 
 The openly licensed corpora are technical, and have hardly any greetings, signs, single words, times
-of day or numbers in words: phrases.tsv has such pairs and short lines of conversation, and this
+of day or numbers in words: phrases.tsv.xz has such pairs and short lines of conversation, and this
 module adds generated numbers, dates and times. greetings.tsv has the commonest fixed expressions,
-which a model has to see often, and sentences.tsv sentences of everyday speech, talks, stories and
-news; more than half of them contain common words that the corpora lack (wordfreq 3.1). talks.tsv
-has sentences of public talks in European Portuguese. A language model wrote most of these files for
-this purpose. None of it occurs in the test sets of recipes/pt-en.toml or in
-benchmarks/everyday.tsv. templates.tsv has sentences around addresses, placeholders, code and
-numbers, which markup.py fills in.
+which a model has to see often, and sentences.tsv.xz sentences of everyday speech, talks, stories
+and news; more than half of them contain common words that the corpora lack (wordfreq 3.1).
+talks.tsv.xz has sentences of public talks in European Portuguese, and general.tsv.xz, if it is
+there, news, travel, science, history, talks and letters, which clean.py has checked. A language
+model wrote most of these files for this purpose. None of it occurs in the test sets of
+recipes/pt-en.toml or in benchmarks/everyday.tsv. templates.tsv has sentences around addresses,
+placeholders, code and numbers, which markup.py fills in.
+
+Each line has Portuguese, a tab, and English; lines that begin with "# " are headings. The large
+files are compressed, as searches and editors had to read 13 MB otherwise: change one with
+`xz -d FILE.xz`, an editor, and `xz FILE`.
 """
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from nmt_cli.text.lines import read_lines
 from tools.phrasebook.numbers import english_ordinal, spelt
 from tools.phrases.markup import filled
 
 Pair = tuple[str, str]
 
+FOLDER = Path(__file__).parent
+GENERAL = "general.tsv.xz"
 DAYS = (
     ("segunda-feira", "Monday"), ("terça-feira", "Tuesday"), ("quarta-feira", "Wednesday"),
     ("quinta-feira", "Thursday"), ("sexta-feira", "Friday"), ("sábado", "Saturday"),
@@ -44,12 +52,17 @@ _FEMININE = {"hora", "semana"}
 
 def sentences() -> list[Pair]:
     """The sentences, Portuguese first."""
-    return list(_written("sentences.tsv"))
+    return list(_written("sentences.tsv.xz"))
 
 
 def talks() -> list[Pair]:
     """The sentences of talks, European Portuguese first."""
-    return list(_written("talks.tsv"))
+    return list(_written("talks.tsv.xz"))
+
+
+def general() -> list[Pair]:
+    """The news, travel, science, history, talks and letters; none before their file is there."""
+    return list(_written(GENERAL)) if FOLDER.joinpath(GENERAL).exists() else []
 
 
 def greetings() -> list[Pair]:
@@ -72,12 +85,12 @@ def _small(line: str) -> str:
 def phrases() -> list[Pair]:
     """The phrases, Portuguese first, without repeats."""
     marked = filled(list(_written("templates.tsv")))
-    generated = (_written("phrases.tsv"), marked, _numbers(), _days(), _dates(), _clock(), _spans())
+    generated = (_written("phrases.tsv.xz"), marked, _numbers(), _days(), _dates(), _clock(), _spans())
     return list(dict.fromkeys(pair for group in generated for pair in group))
 
 
 def _written(name: str) -> Iterator[Pair]:
-    for line in Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines():
+    for line in read_lines(FOLDER / name):
         if not line.startswith("# "):
             portuguese, english = line.split("\t")
             yield portuguese, english

@@ -1,17 +1,19 @@
-"""Write the corpora greetings, phrases, sentences and talks: python -m tools.phrases FOLDER."""
+"""Write the corpora greetings, phrases, sentences, talks, general: python -m tools.phrases FOLDER."""
 
 import sys
 from pathlib import Path
 
 from nmt_cli.text.lines import write_lines
-from tools.phrases import greetings, phrases, sentences, talks
+from tools.phrases import general, greetings, phrases, sentences, talks
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("usage: python -m tools.phrases FOLDER")
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    for corpus in (greetings, phrases, sentences, talks):
+    for corpus in (greetings, phrases, sentences, talks, general):
         name, pairs = corpus.__name__, corpus()
+        if not pairs:
+            continue
         for side, language in enumerate(("pt", "en")):
             write_lines(folder / f"{name}.{language}", [pair[side] for pair in pairs])
