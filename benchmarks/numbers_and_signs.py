@@ -2,10 +2,10 @@
 
     python -m benchmarks.numbers_and_signs MODEL [--lines N] [--show N]
 
-Of 100 lines with a number of each kind, how many have all its digits, and how many
-have it as the language writes it (1,234.5 or 1.234,5); of 100 words, how many are right bare, in
-brackets and in quotation marks; and of all translations, how many have a letter that neither the
-source nor the language has. The lines are the same each time. None of their frames is in
+Of 100 lines with a number of each kind, how many have all its digits, and how many have it as the
+language writes it (1,234.5 or 1.234,5); of 100 sentences, how many have their noun and adjective
+bare, in brackets and in quotation marks; and of all translations, how many have a letter that
+neither the source nor the language has. The lines are the same each time. Their frames are not in
 tools/wrapped, of whose pairs models are trained.
 """
 
@@ -127,7 +127,28 @@ def _suffix(number: int) -> str:
 
 
 def _century(chance: random.Random) -> Forms:
-    romans = "II III IV V VI VII VIII IX X XI XII XIII XIV XV XVI XVII XVIII XIX XX XXI".split()
+    romans = [
+        "II",
+        "III",
+        "IV",
+        "V",
+        "VI",
+        "VII",
+        "VIII",
+        "IX",
+        "X",
+        "XI",
+        "XII",
+        "XIII",
+        "XIV",
+        "XV",
+        "XVI",
+        "XVII",
+        "XVIII",
+        "XIX",
+        "XX",
+        "XXI",
+    ]
     number = chance.randint(2, 21)
     return [romans[number - 2]], [f"{number}{_suffix(number)}"]
 

@@ -61,7 +61,15 @@ def test_bad_pairs_are_dropped(portuguese: str, english: str, reason: str) -> No
 
 
 def test_rows_are_turned_and_repeats_dropped() -> None:
-    rows = ["Yes\tSim", "one column", "a\tb\tc", "Yes!\tÉ!", "No\tNão", "no\tNa\u0303o.", "So\tSim."]
+    rows = [
+        "Yes\tSim",
+        "one column",
+        "a\tb\tc",
+        "Yes!\tÉ!",
+        "No\tNão",
+        "no\tNa\u0303o.",
+        "So\tSim.",
+    ]
     dropped: list[tuple[str, str]] = []
     assert list(cleaned(rows, dropped)) == [("Sim", "Yes"), ("Não", "No")]
     assert dropped == [

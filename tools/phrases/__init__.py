@@ -85,7 +85,15 @@ def _small(line: str) -> str:
 def phrases() -> list[Pair]:
     """The phrases, Portuguese first, without repeats."""
     marked = filled(list(_written("templates.tsv")))
-    generated = (_written("phrases.tsv.xz"), marked, _numbers(), _days(), _dates(), _clock(), _spans())
+    generated = (
+        _written("phrases.tsv.xz"),
+        marked,
+        _numbers(),
+        _days(),
+        _dates(),
+        _clock(),
+        _spans(),
+    )
     return list(dict.fromkeys(pair for group in generated for pair in group))
 
 

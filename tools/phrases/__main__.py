@@ -1,4 +1,4 @@
-"""Write the corpora greetings, phrases, sentences, talks, general: python -m tools.phrases FOLDER."""
+"""Write the corpora of the written text: python -m tools.phrases FOLDER."""
 
 import sys
 from pathlib import Path

@@ -67,9 +67,7 @@ def same_numbers(pair: Pair) -> bool:
 
 def _portuguese(text: str) -> Counter[str]:
     text = HOURS.sub(lambda match: f"{match[1]} {match[2] or ''}", text)
-    text = THOUSANDS.sub(
-        lambda match: str(round(float(match[1].replace(",", ".")) * 1000)), text
-    )
+    text = THOUSANDS.sub(lambda match: str(round(float(match[1].replace(",", ".")) * 1000)), text)
     return Counter(
         _value(match[0].translate(str.maketrans(".,", ",."))) for match in NUMBER.finditer(text)
     )
@@ -119,9 +117,7 @@ def _roman(numeral: str) -> int:
     )
 
 
-def cleaned(
-    rows: Iterable[str], dropped: list[tuple[str, str]] | None = None
-) -> Iterator[Pair]:
+def cleaned(rows: Iterable[str], dropped: list[tuple[str, str]] | None = None) -> Iterator[Pair]:
     """The pairs of lines, Portuguese first, that have no fault and no side that was there before.
 
     What is dropped is added to `dropped`, with the reason.
@@ -149,7 +145,9 @@ def _key(text: str) -> str:
 
 def main() -> None:
     """Clean the files that the arguments name."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("inputs", nargs="+", type=Path, metavar="IN.tsv")
     parser.add_argument("--show", action="store_true", help="List what is dropped, too.")
     arguments = parser.parse_args()

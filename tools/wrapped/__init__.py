@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tools.wrapped import lines, signs, sources
 from tools.wrapped.frames import frames, labelled, numbered
-from tools.wrapped.numbers import TOKEN, renumbered
+from tools.wrapped.renumbered import TOKEN, renumbered
 from tools.wrapped.sources import Pair
 from tools.wrapped.words import certain
 
@@ -39,7 +39,11 @@ class Maker:
         technical = sources.read(folder, sources.TECHNICAL, sources.MAX_TECHNICAL, seed)
         self.lexicon = certain(chain.from_iterable(general))
         self.general, self.runs = (
-            [run for run in ([*filter(sources.fit, pairs)] for pairs in corpora) if len(run) > MIN_RUN]
+            [
+                run
+                for run in ([*filter(sources.fit, pairs)] for pairs in corpora)
+                if len(run) > MIN_RUN
+            ]
             for corpora in (general, general + technical)
         )
         words = sources.read(folder, sources.WORDS, sources.MAX_GENERAL, seed)
@@ -75,16 +79,16 @@ class Maker:
             return renumbered(chance.choice(self.with_numbers), chance)
         if kind in ("inside", "clause"):
             change = signs.inside if kind == "inside" else signs.clause
-            return change(*self.several(1), self.lexicon, chance)
+            return change(self.several(1)[0], self.lexicon, chance)
         if kind == "whole":
-            return signs.whole(*self.several(1), chance)
+            return signs.whole(self.several(1)[0], chance)
         if kind == "capitals":
             pairs = self.several(chance.choice((1, 2, 2, 3)), self.general)
             return lines.capitals(pairs, self.lexicon, chance)
         if kind == "words":
             return signs.listed(chance.sample(self.words, chance.choice((1, 1, 2, 3, 4))), chance)
         if kind == "labelled":
-            return labelled(*self.several(1), chance)
+            return labelled(self.several(1)[0], chance)
         if kind == "listed":
             short = self.several(LISTED)[: chance.choice((2, 2, 3, 4))]
             return signs.listed(short, chance) if len(short) > 1 else None

@@ -24,6 +24,8 @@ INTRODUCTIONS = (
 )
 ARTICLE = re.compile(r"(?:O|A|As|Os|Um|Uma|Ele|Ela) .*\.$"), re.compile(r"(?:The|A|He|She) ")
 BARE = 0.12
+# Of the frames, this share has forms that the languages write in different ways.
+CONVERTED, SHARE = re.compile(r"\{(?:half_day|hour|century|masculine|feminine|score)\}"), 0.35
 # The forms that mean the same without a frame.
 ALONE = sorted(FORMS.keys() - {"century", "score"})
 
@@ -82,12 +84,14 @@ def numbered(known: list[Pair], chance: random.Random) -> Pair:
     """A line around a number; sometimes the number only, and sometimes an introduction."""
     if chance.random() < BARE:
         return FORMS[chance.choice(ALONE)](chance)
-    pair = filled(chance.choice(known), chance)
+    converted = [frame for frame in known if CONVERTED.search(frame[0])]
+    pair = filled(chance.choice(converted if chance.random() < SHARE else known), chance)
     if chance.random() < 0.25 and all(
         pattern.match(side) for pattern, side in zip(ARTICLE, pair, strict=True)
     ):
         first = chance.choice(INTRODUCTIONS)
-        return tuple(
+        source, target = (
             start + side[0].lower() + side[1:] for start, side in zip(first, pair, strict=True)
         )
+        return source, target
     return pair

@@ -4,8 +4,8 @@ import random
 import re
 from collections.abc import Sequence
 
-from tools.wrapped.sources import Pair
 from tools.wrapped.signs import shared
+from tools.wrapped.sources import Pair
 from tools.wrapped.words import clauses, parts
 
 SEPARATORS = (" - ", " – ", " — ", " | ", ": ", " · ", " / ", " • ", "; ", " > ")
@@ -31,10 +31,12 @@ def joined(pairs: Sequence[Pair], chance: random.Random) -> Pair:
         source, target = (" ".join(pair[side] for pair in pairs) for side in (0, 1))
         return source, target
     separator = chance.choice(SEPARATORS)
-    bare = separator != " / " and chance.random() < 0.6 or separator in (": ", "; ")
+    bare = (separator != " / " and chance.random() < 0.6) or separator in (": ", "; ")
     source, target = (
         separator.join(
-            pair[side][:-1] if bare and pair[side][-1] == "." and place < len(pairs) - 1 else pair[side]
+            pair[side][:-1]
+            if bare and pair[side][-1] == "." and place < len(pairs) - 1
+            else pair[side]
             for place, pair in enumerate(pairs)
         )
         for side in (0, 1)
@@ -95,8 +97,13 @@ def speech(pairs: Sequence[Pair], chance: random.Random) -> Pair:
     first = pairs[0]
     end = first[0][-1]
     verb, speaker = chance.choice(VERBS[end]), chance.choice(SPEAKERS)
-    inverted = chance.random() < 0.4 and speaker[1] not in ("he", "she") and verb[1] != "wanted to know"
-    who = f"{verb[0]} {speaker[0]}", f"{verb[1]} {speaker[1]}" if inverted else f"{speaker[1]} {verb[1]}"
+    inverted = (
+        chance.random() < 0.4 and speaker[1] not in ("he", "she") and verb[1] != "wanted to know"
+    )
+    who = (
+        f"{verb[0]} {speaker[0]}",
+        f"{verb[1]} {speaker[1]}" if inverted else f"{speaker[1]} {verb[1]}",
+    )
     second = pairs[1] if len(pairs) > 1 and chance.random() < 0.5 else None
     if chance.random() < 0.5:
         source = f"— {first[0].removesuffix('.')} — {who[0]}."

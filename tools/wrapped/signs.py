@@ -2,7 +2,7 @@
 
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tools.wrapped.sources import Pair
 from tools.wrapped.words import Span, clauses, parts
@@ -15,29 +15,24 @@ INTRODUCTIONS = (
     ("A mensagem é ", "The message is "), ("Ele só respondeu ", "He only replied "),
     ("Traduza: ", "Translate: "), ("Exemplo: ", "Example: "), ("Nota: ", "Note: "),
     ("O cartaz diz ", "The poster says "), ("Como diz o ditado: ", "As the saying goes: "),
-    ("Leia a frase ", "Read the sentence "), ("Na carta, ela escreveu: ", "In the letter, she wrote: "),
+    ("Leia a frase ", "Read the sentence "),
+    ("Na carta, ela escreveu: ", "In the letter, she wrote: "),
 )  # fmt: skip
 QUOTES = ('""', '""', "“”", "“”", "«»", "''", "‘’")
+# Words that are written small where they are not the first of a sentence.
+_SMALL = """
+o a os as um uma ele ela eles elas eu nós não isso isto este esta esse essa na no nos nas em de do
+da meu minha seu sua você vocês há quando onde quem por como que se para
+the an he she they we it this that these those my your his her our their you there i when where who
+why how what if in on at for don is are do does did can could would will not
+"""
+SMALL = set(_SMALL.split())
 SIGNS = BRACKETS + QUOTES + ("**",)
 NAME = re.compile(r"[A-ZÀ-Ý][\w’-]*\w(?: [A-ZÀ-Ý][\w’-]*\w)*")
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 # Nothing that belongs to a name or a number is beside it.
 ALONE_BEFORE = re.compile(r"(?:(?<=[a-zà-ý,;:] )|(?<=^))$")
 ALONE_AFTER = re.compile(r"(?:[.,;:!?]?$|[,;:]? (?![A-ZÀ-Ý\d]))")
-
-
-def signed(chance: random.Random, text: str, signs: str) -> str:
-    """The text between two signs."""
-    return f"{signs[0]}{text}{signs[1]}"
-
-
-def between(pair: Pair, spans: tuple[Span, Span], signs: str) -> Pair:
-    """The pair with a part of each side between signs."""
-    source, target = (
-        f"{text[:start]}{signs[0]}{text[start:end]}{signs[1]}{text[end:]}"
-        for text, (start, end) in zip(pair, spans, strict=True)
-    )
-    return source, target
 
 
 def shared(pair: Pair) -> list[tuple[Span, Span]]:
@@ -84,18 +79,22 @@ def inside(pair: Pair, lexicon: dict[str, str], chance: random.Random) -> Pair |
     if not choices:
         return None
     first = chance.choice(spans) if spans and chance.random() < 0.4 else chance.choice(choices)
-    pair_signs = [(first, chance.choice(SIGNS))]
+    chosen = [(first, chance.choice(SIGNS))]
     others = [span for span in choices if _apart(span, first)]
     if others and chance.random() < 0.25:
-        pair_signs.append((chance.choice(others), chance.choice(SIGNS)))
-    source, target = pair
-    for side in (0, 1):
-        text = pair[side]
-        for span, signs in sorted(pair_signs, key=lambda each: -each[0][side][0]):
-            start, end = span[side]
-            text = f"{text[:start]}{signs[0]}{text[start:end]}{signs[1]}{text[end:]}"
-        source, target = (text, target) if side == 0 else (source, text)
+        chosen.append((chance.choice(others), chance.choice(SIGNS)))
+    source, target = (
+        _between(text, [(span[side], signs) for span, signs in chosen])
+        for side, text in enumerate(pair)
+    )
     return source, target
+
+
+def _between(text: str, spans: list[tuple[Span, str]]) -> str:
+    """The text with signs around some of its parts."""
+    for (start, end), signs in sorted(spans, reverse=True):
+        text = f"{text[:start]}{signs[0]}{text[start:end]}{signs[1]}{text[end:]}"
+    return text
 
 
 def _apart(one: tuple[Span, Span], other: tuple[Span, Span]) -> bool:
@@ -107,18 +106,21 @@ def clause(pair: Pair, lexicon: dict[str, str], chance: random.Random) -> Pair |
     starts = clauses(pair, lexicon)
     if starts is None:
         return None
-    if chance.random() < 0.6:
-        signs = chance.choice(BRACKETS)
-        return _each(pair, starts, lambda a, b, end, _: f"{a} {signs[0]}{b}{signs[1]}{end}")
-    signs = chance.choice(QUOTES)
-    if chance.random() < 0.5:
-        return _each(pair, starts, lambda a, b, end, mark: f"{a}{mark} {signs[0]}{b}{signs[1]}{end}")
-    return _each(pair, starts, lambda a, b, end, mark: f"{signs[0]}{a}{signs[1]}{mark} {b}{end}")
-
-
-def _each(pair, starts, form):  # type: ignore[no-untyped-def]
+    form = "{a} ({b}){end}" if chance.random() < 0.75 else "{a} [{b}]{end}"
+    if chance.random() < 0.4:
+        form = chance.choice(
+            ("{a}{mark} {opened}{b}{closed}{end}", "{opened}{a}{closed}{mark} {b}{end}")
+        )
+    quotes = chance.choice(QUOTES)
     source, target = (
-        form(text[:start], text[start + 2 : -1], text[-1], text[start])
+        form.format(
+            a=text[:start],
+            b=text[start + 2 : -1],
+            end=text[-1],
+            mark=text[start],
+            opened=quotes[0],
+            closed=quotes[1],
+        )
         for text, start in zip(pair, starts, strict=True)
     )
     return source, target
@@ -128,7 +130,7 @@ def after(pairs: Sequence[Pair], chance: random.Random) -> Pair:
     """A sentence, and after it another one between signs."""
     first, second = pairs[:2]
     form, signs = chance.random(), chance.choice(BRACKETS if chance.random() < 0.7 else QUOTES)
-    if form < 0.4:  # One sentence, and another
+    if form < 0.4:
         return _join(first, second, lambda a, b: f"{a} {signs[0]}{b}{signs[1]}")
     if form < 0.7:
         small = _small(second)
@@ -181,18 +183,9 @@ def _small(pair: Pair) -> Pair:
     return source, target
 
 
-SMALL = {
-    *"o a os as um uma ele ela eles elas eu nós não isso isto este esta esse essa na no nos".split(),
-    *"nas em de do da meu minha seu sua você vocês há quando onde quem por como que se para".split(),
-    *"the an he she they we it this that these those my your his her our their you there".split(),
-    *"i when where who why how what if in on at for don it is are".split(),
-    *"do does did can could would will no not".split(),
-}
-
-
-def _both(pair, edit):  # type: ignore[no-untyped-def]
+def _both(pair: Pair, edit: Callable[[str], str]) -> Pair:
     return edit(pair[0]), edit(pair[1])
 
 
-def _join(first, second, form):  # type: ignore[no-untyped-def]
+def _join(first: Pair, second: Pair, form: Callable[[str, str], str]) -> Pair:
     return form(first[0], second[0]), form(first[1], second[1])

@@ -9,12 +9,13 @@ from tools.wrapped.sources import Pair
 WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 # So many pairs must have both words, which must be in most of the pairs that have one of them.
 MIN_PAIRS, MIN_DICE = 4, 0.45
-# Too frequent to count; between words that correspond, these may be on one side only.
-FREQUENT = {
-    *"a o e é de do da dos das em no na nos nas um uma os as que se não por para com ao à".split(),
-    *"the a an of to in and is are was it i you he she that not on for with at".split(),
-}
-LINKS = {*"de do da dos das e of the and".split()}
+# Too frequent to count. Between words that correspond, links may be on one side only.
+_FREQUENT = """
+a o e é de do da dos das em no na nos nas um uma os as que se não por para com ao à
+the an of to in and is are was it i you he she that not on for with at
+"""
+FREQUENT = set(_FREQUENT.split())
+LINKS = {"de", "do", "da", "dos", "das", "e", "of", "the", "and"}
 MAX_SPAN = 4
 CLAUSE = re.compile(r"[,;:] ")
 Span = tuple[int, int]
@@ -26,10 +27,10 @@ def certain(pairs: Iterable[Pair]) -> dict[str, str]:
     single: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
     for pair in pairs:
         sides = [{word.lower() for word in WORD.findall(side)} - FREQUENT for side in pair]
-        for words, counts in zip(sides, single, strict=True):
-            counts.update(words)
+        for found, counts in zip(sides, single, strict=True):
+            counts.update(found)
         together.update((first, second) for first in sides[0] for second in sides[1])
-    best: tuple[dict[str, tuple[float, str]], dict[str, tuple[float, str]]] = ({}, {})
+    best: list[dict[str, tuple[float, str]]] = [{}, {}]
     for words, count in together.items():
         if count >= MIN_PAIRS:
             dice = 2 * count / (single[0][words[0]] + single[1][words[1]])
@@ -64,21 +65,19 @@ def parts(pair: Pair, lexicon: dict[str, str]) -> list[tuple[Span, Span]]:
         for last in range(first, min(first + MAX_SPAN, len(found))):
             inside = found[first : last + 1]
             source = inside[0][0][0], inside[-1][0][1]
-            target = min(each[1][0] for each in inside), max(each[1][1] for each in inside)
-            sides = zip(pair, (source, target), (0, 1), strict=True)
-            if all(_filled(text, span, [each[side] for each in inside]) for text, span, side in sides):
+            target = min(span[0] for _, span in inside), max(span[1] for _, span in inside)
+            words = zip(*inside, strict=True)
+            if all(map(_filled, pair, (source, target), words)):
                 runs.append((source, target))
     return runs
 
 
-def _filled(text: str, span: Span, words: list[Span]) -> bool:
+def _filled(text: str, span: Span, words: Iterable[Span]) -> bool:
     """Whether there are only these words and links in a part of a text."""
-    others = [
-        match[0].lower()
-        for match in WORD.finditer(text, *span)
-        if match.span() not in words
-    ]
-    inside = re.sub(WORD, "", text[slice(*span)])
+    known = set(words)
+    matches = WORD.finditer(text, *span)
+    others = [match[0].lower() for match in matches if match.span() not in known]
+    inside = WORD.sub("", text[slice(*span)])
     return all(word in LINKS for word in others) and not inside.strip()
 
 
