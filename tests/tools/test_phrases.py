@@ -10,7 +10,7 @@ import everyday
 import pytest
 
 from nmt_cli.evaluate.checks import spans
-from tools.phrases import greetings, phrases, sentences, talks
+from tools.phrases import general, greetings, phrases, sentences, talks
 
 PAIRS = phrases()
 CORPORA = {
@@ -18,6 +18,7 @@ CORPORA = {
     "phrases": PAIRS,
     "sentences": sentences(),
     "talks": talks(),
+    "general": general(),
 }
 
 

@@ -5,8 +5,8 @@ of day or numbers in words: phrases.tsv.xz has such pairs and short lines of con
 module adds generated numbers, dates and times. greetings.tsv has the commonest fixed expressions,
 which a model has to see often, and sentences.tsv.xz sentences of everyday speech, talks, stories
 and news; more than half of them contain common words that the corpora lack (wordfreq 3.1).
-talks.tsv.xz has sentences of public talks in European Portuguese, and general.tsv.xz, if it is
-there, news, travel, science, history, talks and letters, which clean.py has checked. A language
+talks.tsv.xz has sentences of public talks in European Portuguese, and general.tsv.xz sentences of
+news, travel guides, science, history, talks and letters, which clean.py has checked. A language
 model wrote most of these files for this purpose. None of it occurs in the test sets of
 recipes/pt-en.toml or in benchmarks/everyday.tsv. templates.tsv has sentences around addresses,
 placeholders, code and numbers, which markup.py fills in.
@@ -27,7 +27,6 @@ from tools.phrases.markup import filled
 Pair = tuple[str, str]
 
 FOLDER = Path(__file__).parent
-GENERAL = "general.tsv.xz"
 DAYS = (
     ("segunda-feira", "Monday"), ("terça-feira", "Tuesday"), ("quarta-feira", "Wednesday"),
     ("quinta-feira", "Thursday"), ("sexta-feira", "Friday"), ("sábado", "Saturday"),
@@ -61,8 +60,8 @@ def talks() -> list[Pair]:
 
 
 def general() -> list[Pair]:
-    """The news, travel, science, history, talks and letters; none before their file is there."""
-    return list(_written(GENERAL)) if FOLDER.joinpath(GENERAL).exists() else []
+    """The news, travel, science, history, talks and letters, Brazilian Portuguese first."""
+    return list(_written("general.tsv.xz"))
 
 
 def greetings() -> list[Pair]:
