@@ -127,30 +127,9 @@ def _suffix(number: int) -> str:
 
 
 def _century(chance: random.Random) -> Forms:
-    romans = [
-        "II",
-        "III",
-        "IV",
-        "V",
-        "VI",
-        "VII",
-        "VIII",
-        "IX",
-        "X",
-        "XI",
-        "XII",
-        "XIII",
-        "XIV",
-        "XV",
-        "XVI",
-        "XVII",
-        "XVIII",
-        "XIX",
-        "XX",
-        "XXI",
-    ]
+    tens, units = ("", "X", "XX"), ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")
     number = chance.randint(2, 21)
-    return [romans[number - 2]], [f"{number}{_suffix(number)}"]
+    return [tens[number // 10] + units[number % 10]], [f"{number}{_suffix(number)}"]
 
 
 def _range(chance: random.Random) -> Forms:

@@ -44,7 +44,7 @@ from nmt_cli.training.run import Run
 Array = NDArray[np.float32]
 
 # The ends of a layer's sub-layers, which are added to its input.
-ENDS = ("attention/output/", "cross/output/", "feed_forward/outer/")
+ENDS = ("attention/output/", "feed_forward/outer/")
 SPACE = "▁"  # SentencePiece's
 
 
@@ -195,6 +195,8 @@ def grow(
         if getattr(new, key) < getattr(old, key):
             reason = f"its model.{key} is {getattr(old, key)}, not less"
             raise NmtError(f"{folder}: {reason}", "give a larger one")
+    if new.d_model % new.heads:
+        raise NmtError(f"model.d_model = {d_model} is not a multiple of model.heads = {new.heads}")
     if new == old and not tokenizer:
         raise NmtError(f"{folder}: nothing to grow", "give a larger size or another tokenizer")
     if output.exists():
@@ -245,9 +247,10 @@ def _check(folder: Path, old: Any) -> None:
     if old.architecture != "transformer" or (old.norm, old.positions) != ("pre", "sinusoidal"):
         reason = "a Transformer with model.norm = 'pre' and model.positions = 'sinusoidal'"
         raise NmtError(f"{folder}: its model is not {reason}")
-    if old.embeddings != "all" or old.decoder != "attention" or old.activation == "swiglu":
-        reason = "has embeddings, a decoder or an activation that cannot grow"
-        raise NmtError(f"{folder}: its model {reason}")
+    settings = old.embeddings, old.output_bias, old.decoder, old.key_dim, old.value_dim
+    if settings != ("all", False, "attention", 0, 0) or old.activation == "swiglu":
+        reason = "its embeddings, decoder, heads or activation are of a kind that cannot grow"
+        raise NmtError(f"{folder}: {reason}")
 
 
 def main() -> None:

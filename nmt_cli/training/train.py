@@ -106,9 +106,9 @@ def _within_epochs(recipe: Recipe, batches: int) -> Recipe:
     steps = -(-config.max_epochs * batches // config.accumulate)
     if not config.max_epochs or steps >= config.max_steps:
         return recipe
-    if config.schedule_ends and (warmup := config.warmup_steps) >= steps:
-        reason = f"training.max_epochs = {config.max_epochs} makes {steps:,} steps: training."
-        reason += f"warmup_steps = {warmup:,} leaves none for the {config.schedule} schedule"
+    if config.schedule_ends and (warm := config.warmup_steps) >= steps:
+        reason = f"training.max_epochs = {config.max_epochs} makes {steps:,} steps: "
+        reason += f"training.warmup_steps = {warm:,} leaves none for the {config.schedule} schedule"
         raise RecipeError(reason, "raise max_epochs or lower warmup_steps")
     return replace(recipe, training=replace(config, max_steps=steps))
 

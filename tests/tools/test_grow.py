@@ -86,6 +86,8 @@ def test_what_cannot_grow(tiny_run: Run, tmp_path: Path) -> None:
     layers, width = tiny_run.recipe.model.encoder_layers, tiny_run.recipe.model.d_model
     with pytest.raises(NmtError, match=f"its model.d_model is {width}, not less; give a"):
         grow(tiny_run.folder, tmp_path / "new", d_model=width // 2)
+    with pytest.raises(NmtError, match=f"model.d_model = {width + 1} is not a multiple"):
+        grow(tiny_run.folder, tmp_path / "new", d_model=width + 1)
     with pytest.raises(NmtError, match="nothing to grow"):
         grow(tiny_run.folder, tmp_path / "new", layers)
     with pytest.raises(NmtError, match="exists; choose another name"):

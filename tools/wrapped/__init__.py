@@ -1,4 +1,4 @@
-"""Pairs as documents have them, which sentences alone lack: brackets, quotes, numbers, capitals.
+"""Pairs with what documents have and clean sentences lack: brackets, quotes, numbers, capitals.
 
 A model that has only seen clean sentences loses words in brackets and quotation marks, the second
 of two sentences in a line, and digits. Here, pairs of other corpora get the same change on both
@@ -24,9 +24,9 @@ SHARES = {
 }  # fmt: skip
 # Short enough for several in one line.
 MAX_JOINED = 330
-# Fewer fit pairs of a corpus are not used.
+# A corpus with fewer fit pairs is not used.
 MIN_RUN = 12
-# A list is made of the short ones of so many pairs.
+# A list is made of the short ones among LISTED pairs.
 LISTED, MAX_LISTED = 12, 60
 
 

@@ -26,7 +26,7 @@ QUOTES = ('""', "“”")
 
 
 def joined(pairs: Sequence[Pair], chance: random.Random) -> Pair:
-    """Sentences in one line, with a space or with what stands for a line break."""
+    """Sentences in one line, with a space or a separator between them."""
     if chance.random() < 0.72:
         source, target = (" ".join(pair[side] for pair in pairs) for side in (0, 1))
         return source, target

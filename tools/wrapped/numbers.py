@@ -32,7 +32,7 @@ def _same(text: str) -> Pair:
 
 
 def digits(chance: Chance, count: int) -> str:
-    """A text of so many digits."""
+    """A text of ``count`` digits."""
     return "".join(chance.choices("0123456789", k=count))
 
 

@@ -36,7 +36,7 @@ ALONE_AFTER = re.compile(r"(?:[.,;:!?]?$|[,;:]? (?![A-ZÀ-Ý\d]))")
 
 
 def shared(pair: Pair) -> list[tuple[Span, Span]]:
-    """Where names and numbers are that both sides have, once and alone."""
+    """Where the names and numbers are that occur once in each side, and stand apart from others."""
     spans: list[dict[str, list[Span]]] = [{}, {}]
     for side, text in enumerate(pair):
         for match in (*NAME.finditer(text), *NUMBER.finditer(text)):

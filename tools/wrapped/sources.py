@@ -9,7 +9,7 @@ from nmt_cli.text.lines import read_lines
 
 Pair = tuple[str, str]
 
-# Corpora of general text; of each, at most so many pairs.
+# Corpora of general text; MAX_GENERAL pairs of each are used at most.
 GENERAL = (
     "news_bosque", "news_porttinari", "general_ewt", "general_gum", "everyday_pt", "everyday_en",
     "tatoeba", "tatoeba_joined", "ud_pud", "asp_stories", "tico19_dev", "sentences", "talks",
