@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from nmt_cli.errors import NmtError
 from tools.wrapped import SHARES, lines, made, signs
 from tools.wrapped.frames import frames, labelled, numbered
 from tools.wrapped.numbers import FORMS
@@ -182,3 +183,8 @@ def test_made_from_a_folder(tmp_path: Path) -> None:
     assert kinds == made(tmp_path, count=200)
     assert kinds.keys() == SHARES.keys()
     assert all(kinds.values())
+
+
+def test_a_folder_without_corpora_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(NmtError, match="no pairs that fit in any of news_bosque, .*; give the"):
+        made(tmp_path)

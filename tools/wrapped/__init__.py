@@ -10,6 +10,7 @@ import random
 from itertools import chain
 from pathlib import Path
 
+from nmt_cli.errors import NmtError
 from tools.wrapped import lines, signs, sources
 from tools.wrapped.frames import frames, labelled, numbered
 from tools.wrapped.renumbered import TOKEN, renumbered
@@ -31,7 +32,11 @@ LISTED, MAX_LISTED = 12, 60
 
 
 class Maker:
-    """Makes wrapped pairs of the corpora of a folder."""
+    """Makes wrapped pairs of the corpora of a folder.
+
+    Raises:
+        NmtError: the folder has no corpora from which pairs of each kind can be made.
+    """
 
     def __init__(self, folder: Path, seed: int):
         self.chance = random.Random(seed)
@@ -53,6 +58,15 @@ class Maker:
             for pair in chain.from_iterable((*general, *technical))
             if all(map(TOKEN.search, pair)) and sources.similar(pair)
         ]
+        needed = {
+            sources.GENERAL: self.general,
+            sources.WORDS: self.words,
+            sources.GENERAL + sources.TECHNICAL: self.with_numbers,
+        }
+        for names, found in needed.items():
+            if not found:
+                reason = f"{folder}: no pairs that fit in any of {', '.join(names)}"
+                raise NmtError(reason, "give the folder of the corpora, after tools.phrases")
         self.frames = frames()
 
     def several(self, number: int, runs: list[list[Pair]] | None = None) -> list[Pair]:
