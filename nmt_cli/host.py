@@ -98,17 +98,19 @@ def reuse_memory() -> None:
         mallopt(_M_MMAP_THRESHOLD, _REUSED)
 
 
-def import_keras() -> None:
-    """Import Keras and its backend with the process's stderr redirected.
+def import_keras(backend: str = "") -> None:
+    """Import Keras and a backend with the process's stderr redirected.
+
+    Without a backend, KERAS_BACKEND decides; then TensorFlow, or JAX where that is missing.
 
     While it loads, TensorFlow writes about logging, CUDA stubs and oneDNN straight to file
     descriptor 2, before any of its own settings can stop it.
     """
-    with without_stderr():
-        if not find_spec("tensorflow"):  # only the extra train-jax
-            os.environ.setdefault("KERAS_BACKEND", "jax")
+    backend = backend or os.environ.get("KERAS_BACKEND", "")
+    backend = backend or ("tensorflow" if find_spec("tensorflow") else "jax")
+    with without_stderr(), variable("KERAS_BACKEND", backend, override=True):
         # Only to draw galleries and to convert functions of JAX; they take a quarter of the time.
-        hidden = {"matplotlib", "jax"} - {os.environ.get("KERAS_BACKEND")} - sys.modules.keys()
+        hidden = {"matplotlib", "jax"} - {backend} - sys.modules.keys()
         sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
         try:
             # Keras would write keras.json at home, and settings there change what is trained.
@@ -148,13 +150,13 @@ def import_matplotlib() -> None:
 
 
 @contextmanager
-def variable(name: str, value: str) -> Iterator[None]:
-    """Set an environment variable, if it is not set, until the block ends."""
-    if os.environ.get(name):
-        yield
-        return
-    os.environ[name] = value
+def variable(name: str, value: str, *, override: bool = False) -> Iterator[None]:
+    """Set an environment variable until the block ends, if it is not set or to be overridden."""
+    before = os.environ.get(name)
+    os.environ[name] = value if override or not before else before
     try:
         yield
     finally:
         del os.environ[name]
+        if before is not None:
+            os.environ[name] = before

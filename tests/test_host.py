@@ -2,13 +2,14 @@
 
 import logging
 import multiprocessing
+import os
 from multiprocessing.connection import Connection
 
 import numpy as np
 import pytest
 
 from nmt_cli import host
-from nmt_cli.host import free_memory, peak_memory, without_warnings
+from nmt_cli.host import free_memory, import_keras, peak_memory, variable, without_warnings
 
 MIB = 2**20
 
@@ -62,3 +63,26 @@ def test_no_warnings_while_a_model_is_tested(caplog: pytest.LogCaptureFixture) -
         logger.warning("hidden")
     logger.warning("shown")
     assert caplog.messages == ["shown"]
+
+
+@pytest.mark.train
+def test_the_backend_is_chosen_for_keras_and_not_for_other_processes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("KERAS_BACKEND", raising=False)
+    import_keras("tensorflow")
+    assert "KERAS_BACKEND" not in os.environ
+
+
+def test_a_user_keeps_a_variable_that_is_not_overridden(monkeypatch: pytest.MonkeyPatch) -> None:
+    for before in ("", "user"):
+        monkeypatch.setenv("NMT_X", before)
+        with variable("NMT_X", "ours"):
+            assert os.environ["NMT_X"] == (before or "ours")
+        with variable("NMT_X", "ours", override=True):
+            assert os.environ["NMT_X"] == "ours"
+        assert os.environ["NMT_X"] == before
+    monkeypatch.delenv("NMT_X")
+    with variable("NMT_X", "ours"):
+        assert os.environ["NMT_X"] == "ours"
+    assert "NMT_X" not in os.environ

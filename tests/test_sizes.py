@@ -164,7 +164,7 @@ def test_an_export_compares_sizes_before_it_imports_keras(
 ) -> None:
     inflating(tmp_path / "other.npz", 4)
 
-    def too_late() -> None:
+    def too_late(_: str) -> None:
         pytest.fail("Keras was imported first")
 
     monkeypatch.setattr("nmt_cli.export.trained.import_keras", too_late)

@@ -1,6 +1,5 @@
 """A trained model to export, opened once, and the card of an export."""
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -50,8 +49,7 @@ class TrainedModel:
         held_out = run.held_out()
         if options.dev is not None:  # relative to the current folder
             held_out = read_held_out(options.dev, replace(run.recipe.data, root=""))
-        os.environ["KERAS_BACKEND"] = "tensorflow"  # traces the graphs, whatever trained the model
-        import_keras()
+        import_keras("tensorflow")  # traces the graphs, whatever trained the model
         from nmt_cli.model.step_model import KerasStepModel
         from nmt_cli.training.model import trained_model
 
