@@ -94,13 +94,13 @@ def _prepare_and_train(
     from nmt_cli.training.train import train
 
     initial = Run.open(options.init_from) if options.init_from else None
-    tokenizers = initial.folder / "tokenizer" if initial else None
     run = Run.open(folder) if options.resume and has_run else None
     if options.resume and not (run and run.checkpoints()):
         if any(folder.glob("*.npz")):
             raise ModelError(f"{folder}: has no checkpoint left", "start again with `force`")
         logger.info(f"{folder}: no checkpoint yet, starting from the beginning")
         run = None
+    start = initial.folder if initial else run.folder if run and run.initial else None
     processes, process_id = options.processes or 1, options.process_id or 0
     devices = Devices(options.devices or 0, options.coordinator or "", processes, process_id)
     devices = set_up(devices, recipe, run.devices if run else 0)
@@ -109,7 +109,7 @@ def _prepare_and_train(
         if devices.is_main:
             # Check that the run can be resumed before changing the prepared data.
             check = partial(run.check_resumable, recipe) if run else None
-            prepare(recipe, prepared, check=check, tokenizers=tokenizers)
+            prepare(recipe, prepared, check=check, tokenizers=start and start / "tokenizer")
         wait(devices)
         try:
             with locked(prepared, shared=True):

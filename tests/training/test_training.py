@@ -675,6 +675,9 @@ def test_a_training_starts_from_another_run(tmp_path, untrained):
     )
     for name, value in before.items():
         np.testing.assert_array_equal(after[name], value)
+    longer = toy_recipe(tmp_path / "text", model=model, training=training | {"max_steps": 2})
+    run_training(longer, replace(options, init_from=None, resume=True))
+    assert read_checkpoint(Run.open(folder).last, only_state=True)[1].step == 2
     deeper = toy_recipe(tmp_path / "text", model={"decoder_layers": 3}, training=training)
     with pytest.raises(ModelError):
         run_training(deeper, replace(options, force=True))
