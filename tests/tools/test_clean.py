@@ -25,6 +25,9 @@ from tools.phrases.clean import cleaned, fault
         ("São 3,2 milhões de pessoas.", "That is 3.2 million people."),
         ("Duas mil pessoas vieram.", "2,000 people came."),
         ("Ela disse: “Sim.”", "She said: “Yes.”"),
+        ("Ganhou por 3 a 0.", "It won three-nil, 3–0."),
+        ("Fazia zero grau.", "It was 0 degrees."),
+        ("Abre à meia-noite.", "It opens at 0:00."),
         ("O povo xona", "The Shona people"),
         ("Sim", "Yes"),
     ],
@@ -54,6 +57,7 @@ def test_good_pairs_stay(portuguese: str, english: str) -> None:
         ("Começa às 15h.", "It starts at 4 p.m.", "different numbers"),
         ("No século XVI", "In the 17th century", "different numbers"),
         ("Em 2021", "In that year", "different numbers"),
+        ("Fazia 0 grau.", "It was cold.", "different numbers"),
     ],
 )
 def test_bad_pairs_are_dropped(portuguese: str, english: str, reason: str) -> None:

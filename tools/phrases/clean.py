@@ -95,7 +95,9 @@ def _otherwise(value: str, text: str, side: int) -> bool:
     number = int(value)
     if number in (_roman(match[0]) for match in ROMAN.finditer(text)):
         return True
-    if number == 0 or number >= 1000:
+    if number == 0:
+        return not {"zero", "00", "midnight", "meia-noite"}.isdisjoint(words)
+    if number >= 1000:
         shorter = number % 10 == 0 and f"{number % 100:02}" in words  # "1980s" and "anos 80"
         whole = number % 1000 == 0 and _otherwise(str(number // 1000), text, side)
         return shorter or (whole and ("mil" in words or "thousand" in words))
