@@ -1,8 +1,8 @@
 """Drop malformed, repeated and suspicious pairs: python -m tools.phrases.clean IN.tsv... > OUT.tsv.
 
 The inputs have lines of English, a tab, and Portuguese, as their authors wrote them; the output has
-Portuguese first, as the other files of this folder. What is dropped is counted on stderr, by
-reason; with --show, it is listed, too.
+Portuguese first, as the other files of this folder, and American spelling. What is dropped is
+counted on stderr, by reason; with --show, it is listed, too.
 """
 
 import argparse
@@ -17,6 +17,7 @@ from nmt_cli.errors import NmtError
 from nmt_cli.text.lines import read_lines
 from tools.phrasebook.entries import Gender
 from tools.phrasebook.numbers import english_ordinal, spelt
+from tools.phrases.american import american
 
 Pair = tuple[str, str]
 
@@ -131,7 +132,7 @@ def cleaned(rows: Iterable[str], dropped: list[tuple[str, str]] | None = None) -
         if len(columns) != 2:
             dropped.append(("not two columns", row))
             continue
-        pair = columns[1], columns[0]
+        pair = columns[1], american(columns[0])
         keys = {f"{side}{_key(text)}" for side, text in enumerate(pair)}
         reason = fault(pair) or ("repeated" if keys & seen else None)
         if reason:
