@@ -19,9 +19,9 @@ from tools.wrapped.words import certain
 
 COUNT = 120_000
 SHARES = {
-    "whole": 0.07, "inside": 0.13, "clause": 0.04, "after": 0.06, "listed": 0.05, "words": 0.03,
-    "joined": 0.18, "capitals": 0.07, "speech": 0.05,
-    "renumbered": 0.13, "numbered": 0.14, "labelled": 0.05,
+    "whole": 0.06, "inside": 0.11, "clause": 0.04, "after": 0.05, "listed": 0.05, "words": 0.03,
+    "joined": 0.16, "capitals": 0.07, "speech": 0.03,
+    "renumbered": 0.13, "numbered": 0.22, "labelled": 0.05,
 }  # fmt: skip
 # Short enough for several in one line.
 MAX_JOINED = 330
