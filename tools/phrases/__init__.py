@@ -6,7 +6,7 @@ module adds generated numbers, dates and times. greetings.tsv has the commonest 
 which a model has to see often, and sentences.tsv.xz sentences of everyday speech, talks, stories
 and news; more than half of them contain common words that the corpora lack (wordfreq 3.1).
 talks.tsv.xz has sentences of public talks in European Portuguese, and general.tsv.xz sentences of
-news, travel guides, science, history, talks and letters and 4,600 everyday lines, which clean.py
+news, travel guides, science, history, talks and letters, and 4,600 everyday lines, which clean.py
 has checked. A language model wrote most of these files for this purpose. None of it occurs in the
 test sets of recipes/pt-en.toml or in benchmarks/everyday.tsv. templates.tsv has sentences around
 addresses, placeholders, code and numbers, which markup.py fills in.
