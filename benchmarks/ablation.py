@@ -2,13 +2,14 @@
 
     python benchmarks/ablation.py RECIPE --into FOLDER [--set KEY=VALUE] [--minutes M]
                                   [--steps N] [--change 'NAME: KEY=VALUE KEY=VALUE']...
-                                  [--pace | --table]
+                                  [--init-from RUN] [--pace | --table]
 
 Each row has as many steps as fit into M minutes at its own pace, which a short run measures
 first: other jobs on the machine then cost time but no quality. ``--pace`` only measures the pace of
 all rows: start with it on an otherwise idle machine. With ``--steps``, each row has N steps
 instead. Learning rate and warm-up are the recipe's, the schedule ends with the training, and the
-checkpoint with the best validation score is evaluated with the recipe's beam.
+checkpoint with the best validation score is evaluated with the recipe's beam. With ``--init-from``,
+each row continues from the weights of a run, so that the rows compare text and training settings.
 
 Results in FOLDER are kept, translations included: a finished row is not trained again, and a
 stopped one is resumed. ``--table`` prints the results so far, first on the development set, on
@@ -106,10 +107,16 @@ class Ablation:
     """The rows under a folder."""
 
     def __init__(
-        self, recipe: str, settings: list[str], minutes: float, steps: int, folder: Path
+        self,
+        recipe: str,
+        settings: list[str],
+        minutes: float,
+        steps: int,
+        folder: Path,
+        initial: Path | None = None,
     ) -> None:
         self._recipe, self._settings, self._folder = recipe, settings, folder
-        self._minutes, self._steps = minutes, steps
+        self._minutes, self._steps, self._initial = minutes, steps, initial
 
     def measure(self, name: str, changes: list[str]) -> None:
         """Time, train and translate one row, unless it is finished."""
@@ -178,6 +185,8 @@ class Ablation:
         command = [*NMT, "train", self._recipe, "-o", str(run), "--prepared", str(prepared), how]
         for setting in settings:
             command += ["--set", setting]
+        if self._initial:
+            command += ["--init-from", str(self._initial)]
         with run.with_suffix(".log").open("a", encoding="utf-8") as log:
             if subprocess.run(command, stdout=log, stderr=log).returncode:
                 sys.exit(f"{shlex.join(command)} failed: see {log.name}")
@@ -240,6 +249,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=12.5)
     parser.add_argument("--steps", type=int, default=0, metavar="N")
     parser.add_argument("--change", action="append", default=[], metavar="'NAME: KEY=VALUE ...'")
+    parser.add_argument("--init-from", type=Path, metavar="RUN", help="start from its weights")
     parser.add_argument("--into", type=Path, required=True, metavar="FOLDER")
     parser.add_argument("--pace", action="store_true", help="only time the steps")
     parser.add_argument("--table", action="store_true", help="only print the results so far")
@@ -250,7 +260,12 @@ def main() -> None:
         named = (change.partition(": ") for change in options.change)
         changes = {name: shlex.split(settings) for name, _, settings in named}
     ablation = Ablation(
-        options.recipe, options.settings, options.minutes, options.steps, options.into
+        options.recipe,
+        options.settings,
+        options.minutes,
+        options.steps,
+        options.into,
+        options.init_from,
     )
     for name, settings in {AS_IT_IS: [], **changes}.items():
         if options.pace:
