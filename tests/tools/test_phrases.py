@@ -10,7 +10,7 @@ import everyday
 import pytest
 
 from nmt_cli.evaluate.checks import spans
-from tools.phrases import general, greetings, phrases, sentences, talks
+from tools.phrases import daily, general, greetings, phrases, sentences, talks
 
 PAIRS = phrases()
 CORPORA = {
@@ -19,6 +19,7 @@ CORPORA = {
     "sentences": sentences(),
     "talks": talks(),
     "general": general(),
+    "daily": daily(),
 }
 
 
