@@ -32,6 +32,7 @@ from sacrebleu.metrics import BLEU
 from sacrebleu.significance import PairedTest, Result
 
 from nmt_cli.data.prepared import Prepared
+from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing
 from nmt_cli.recipe.reading import load_recipe
 from nmt_cli.text.lines import read_lines
@@ -254,7 +255,12 @@ def main() -> None:
     parser.add_argument("--pace", action="store_true", help="only time the steps")
     parser.add_argument("--table", action="store_true", help="only print the results so far")
     options = parser.parse_args()
-    load_recipe(Path(options.recipe), tuple(options.settings))  # reports errors at once
+    try:  # before any training
+        load_recipe(Path(options.recipe), tuple(options.settings))
+        if options.init_from:
+            Run.open(options.init_from)
+    except NmtError as error:
+        sys.exit(f"error: {error}")
     changes = CHANGES
     if options.change:
         named = (change.partition(": ") for change in options.change)

@@ -1,4 +1,4 @@
-"""Minutes to a score, read from the log of a run, and which runs may stand on the leaderboard."""
+"""Minutes to a score, read from the log of a run, and which runs are refused."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +10,8 @@ from leaderboard import HEADINGS, cells, minutes, refusal
 from nmt_cli.training.run import Run
 
 pytestmark = pytest.mark.train
+
+HERE = {"cpu": "a processor", "cores": 2, "date": "2026-11-30"}
 
 
 def test_the_first_validation_that_reached_a_score_counts() -> None:
@@ -29,8 +31,9 @@ def test_a_row(tiny_run: Run, tmp_path: Path) -> None:
         '{"step": 100, "seconds": 90.0, "validation_bleu": 21.26}\n'
         '{"step": 200, "seconds": 180.0, "validation_bleu": 20.0}\n'
     )
-    row = dict(zip(HEADINGS, cells(run, "abc123", "a processor, 2 cores"), strict=True))
+    row = dict(zip(HEADINGS, cells(run, "abc123", HERE), strict=True))
     assert row["commit"] == "abc123"
+    assert (row["hardware"], row["date"]) == ("a processor, 2 cores", "2026-11-30")
     assert row["parameters"] == f"{tiny_run.weights / 1e6:.1f} M"
     assert (row["20 BLEU"], row["25 BLEU"]) == ("2 minutes", "")
     assert row["best BLEU"] == "21.3 after 2 minutes"
@@ -48,4 +51,4 @@ def test_what_is_refused(tiny_run: Run, tmp_path: Path) -> None:
         f"it was not validated on the {len(source) + 1} lines of the set"
     )
     grown = replace(run, initial={"name": "old", "steps": 5})
-    assert refusal(grown, source) == "its training did not begin from nothing"
+    assert refusal(grown, source) == "its training did not start from nothing"
