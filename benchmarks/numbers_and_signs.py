@@ -129,7 +129,8 @@ def _suffix(number: int) -> str:
 def _century(chance: random.Random) -> Forms:
     tens, units = ("", "X", "XX"), ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")
     number = chance.randint(2, 21)
-    return [tens[number // 10] + units[number % 10]], [f"{number}{_suffix(number)}"]
+    numeral = tens[number // 10] + units[number % 10]
+    return [numeral, str(number)], [f"{number}{_suffix(number)}"]
 
 
 def _range(chance: random.Random) -> Forms:

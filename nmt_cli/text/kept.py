@@ -22,11 +22,7 @@ URLS = (
 E_MAIL = r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64})+"
 ADDRESSES = (*URLS, E_MAIL)
 IN_BRACES = r"(?:[^{}\s]|\{[^{}\s]*\})"
-TEMPLATES = (
-    r"\{\{.{0,999}?\}\}",
-    r"\{%.{0,999}?%\}",
-    rf"[$#%]?\{{(?![:!}}]){IN_BRACES}+\}}",
-)
+TEMPLATES = (r"\{\{.{0,999}?\}\}", r"\{%.{0,999}?%\}", rf"[$#%]?\{{(?![:!}}]){IN_BRACES}+\}}")
 _CONVERSION = r"(?:hh?|ll?|[jztLq])?[diouxXeEfFgGaAcspnr@]"
 NAMED_PRINTF = (
     r"%\([^()\s]+\)[-#0+ ]*\d*(?:\.\d+)?[A-Za-z]",
@@ -59,7 +55,7 @@ _PLAIN = re.compile("|".join((*_PATTERNS, _SUPERSCRIPTS, _ESCAPE, _MARKUP)))
 # What each item but placeholders has: most texts have none, and one pattern is faster than all.
 _SIGN = re.compile(
     r"[\d_={}\\/@#$%<>&\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u208e\u2150-\u215f]|[.:]\w|www\.|::|->"
-    r"|(?<!\w)-|--|[a-z][A-Z]|[A-Z]{2}[a-z]|\S{40}"
+    r"|(?<!\w)-|--|[a-z][A-Z]|[A-Z]{2}[a-z]|\S{40}|\s[XVIxvi]+(?!\w)"
 )
 _RUN = re.compile(CODE_RUN)
 # Words between single underscores are no names.
@@ -72,9 +68,18 @@ CODE_MARK = re.compile(
     r"|[a-z][A-Z]|[A-Z]{2}[a-z]|[$%@#][A-Za-z]|--[a-z]|//|^\.{0,2}/\w"
     r"|\w/\w{1,40}/(?=.{0,40}[\d.])|\w/\w{1,40}\.\w"
 )
+# Hours, with minutes 00: models convert them between 12-hour and 24-hour clocks, and may omit 00.
+_HOUR = re.compile(
+    r"(?<![\d.,:])([01]?\d|2[0-4])(?:[hH]00(?!\w)|(?=\s?[hH](?:oras?|ORAS?|\d\d)?(?!\w))|(?:[:.]00)?"
+    r"(?=(?:[:.]\d\d)?(?:\s?(?:-|–|to|and|or)\s?\d\d?(?:[:.]\d\d)?)?\s?[aApP]\.?[mM]\b))"
+)
+# Centuries: small models confuse Roman numerals.
+_UNITS = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")
+NUMERALS = [tens + units for tens in ("", "X", "XX") for units in _UNITS]
+_CENTURY = r"(?<!\w)(?:{})\s([XVI]+)(?:(?:\s(?:[aeoy]|ao|ou|al?)\s|[-–/])([XVI]+))?(?!\w)"
 # Times such as 10h30, and quantities.
 _QUANTITY = re.compile(r"\d[\d.,]{0,40}[A-Za-z]{1,4}\d{0,2}")
-_WORD_AFTER = re.compile(r"[^\W\d_]{4}")
+_WORD_AFTER = re.compile(r"[^\W\d_]{4}")  # longer than units
 # Numbers of translations, whose separators may be wrong.
 _DIGITS = re.compile(r"\d+(?:[.,'\u00a0\u202f]\d+| \d{3}(?!\d))*")
 # Numbers that stand in for items are short, and none of the text's.
@@ -88,6 +93,7 @@ class Item(NamedTuple):
         start, end: where it is in the text.
         written: what the translation has in its place, and what a model may write instead.
         is_number: whether it is digits, with separators.
+        is_hour: whether any form of it is right.
         stand_in: the number that the model reads instead; empty if it reads the item.
     """
 
@@ -95,6 +101,7 @@ class Item(NamedTuple):
     end: int
     written: tuple[str, ...]
     is_number: bool = False
+    is_hour: bool = False
     stand_in: str = ""
 
 
@@ -107,9 +114,20 @@ def items_of(
     candidates = [Item(*span, (text[slice(*span)],)) for span in placeholders]
     for start, end in _code(text) if code else ():
         candidates.append(Item(start, end, (_written(text[start:end], source, target),)))
+    for match in _HOUR.finditer(text):
+        hour, other = int(match[1]), (int(match[1]) + 12) % 24
+        hours = (match[0], str(hour), str(other), f"{hour:02}", f"{other:02}")
+        candidates.append(Item(*match.span(), hours, is_number=True, is_hour=True))
+    is_digits = source.century and target.decimal and not target.century
+    pattern = _CENTURY.format(source.century)
+    for match in re.finditer(pattern, text, re.IGNORECASE) if is_digits else ():
+        for group, numeral in enumerate(match.groups(""), start=1):
+            if numeral.upper() in NUMERALS[1:]:
+                number = str(NUMERALS.index(numeral.upper()))
+                candidates.append(Item(*match.span(group), (number,), stand_in=number))
     for start, end, written in numbers(text, source, target):
-        forms = dict.fromkeys([*written, text[start:end]])
-        candidates.append(Item(start, end, tuple(forms), is_number=True))
+        forms = tuple(dict.fromkeys([*written, text[start:end]]))
+        candidates.append(Item(start, end, forms, is_number=True))
     items, taken = list[Item](), bytearray(len(text))
     for item in candidates:
         if not any(taken[item.start : item.end]):
@@ -162,16 +180,12 @@ def _code(text: str) -> Iterator[Span]:
 def with_stand_ins(text: str, items: Sequence[Item], every: bool) -> list[Item]:
     """Give numbers to the items that the model must not read: those beside letters, or all."""
     free = (str(number) for number in STAND_INS if str(number) not in text)
-    return [
-        item._replace(stand_in=next(free, "")) if every or _is_beside_letter(text, item) else item
-        for item in items
-    ]
 
+    def is_hidden(item: Item) -> bool:
+        is_beside = text[item.end : item.end + 1].isalpha() or _is_after_letter(text, item)
+        return every or (is_beside and not item.is_number)
 
-def _is_beside_letter(text: str, item: Item) -> bool:
-    if item.is_number:
-        return False
-    return text[item.end : item.end + 1].isalpha() or _is_after_letter(text, item)
+    return [item._replace(stand_in=next(free, "")) if is_hidden(item) else item for item in items]
 
 
 def _is_after_letter(text: str, item: Item) -> bool:
@@ -179,7 +193,6 @@ def _is_after_letter(text: str, item: Item) -> bool:
 
 
 def _is_before_word(text: str, item: Item) -> bool:
-    """Return whether a word that is no unit follows an item."""
     return bool(_WORD_AFTER.match(text, item.end))
 
 
@@ -214,7 +227,8 @@ def restored(
             start -= text[start - 1] == " "
         if item.stand_in and _is_before_word(source, item):
             end += text[end : end + 1] == " "
-        edits.append((start, end, item.written[0]))
+        if item.stand_in or not item.is_hour:
+            edits.append((start, end, item.written[0]))
     if capitals:
         others = re.finditer(r"\w+", text)
         edits += [
@@ -223,7 +237,7 @@ def restored(
             if not any(taken[start:end])
         ]
     rest = "".join(sign for sign, is_taken in zip(text, taken, strict=True) if not is_taken)
-    is_left = any(item.stand_in and item.stand_in in rest for item in items)
+    is_left = any(item.stand_in and [*_found(rest, item.stand_in, True)] for item in items)
     return translation.replaced(sorted(edits)), is_complete and not is_left
 
 

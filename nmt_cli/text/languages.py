@@ -1,4 +1,4 @@
-"""What the text path knows about languages: how they write numbers, and their abbreviations.
+"""What the text path knows about languages: how they write numbers, centuries and abbreviations.
 
 The data is in languages.json. Numbers: Unicode CLDR 46, as written in the largest country of a
 language. Abbreviations: those that a sentence does not end with, since a name or a number follows,
@@ -16,18 +16,20 @@ _DATA = Path(__file__).with_name("languages.json")
 
 @dataclass(frozen=True)
 class Language:
-    """How a language writes numbers, and abbreviations.
+    """How a language writes numbers, centuries and abbreviations.
 
     Attributes:
         decimal, group: the decimal separator and that of thousands; empty if they are not known.
         abbreviations: casefolded, without full stops.
         numbered: further abbreviations, if a number follows.
+        century: a pattern of words, if Roman numerals of centuries follow them; else digits do.
     """
 
     decimal: str = ""
     group: str = ""
     abbreviations: frozenset[str] = frozenset()
     numbered: frozenset[str] = frozenset()
+    century: str = ""
 
 
 @cache
@@ -42,6 +44,7 @@ def language_of(code: str) -> Language:
         language.get("group", ""),
         frozenset(abbreviations.split()),
         frozenset(everywhere["numbered"].split()),
+        language.get("century", ""),
     )
 
 

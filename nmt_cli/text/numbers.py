@@ -21,8 +21,6 @@ _JOINED_AFTER = re.compile(
 )
 _VERSION = re.compile(r"(?:\b(?:v|ver|vers\w+|release|rev)\.?|§)\s?\Z", re.IGNORECASE)
 _NAME = re.compile(r"(?P<inner>\s)?(?<![^\s(])[A-Z][\w+#-]*\s\Z")
-
-
 _NEUTRAL = Language(".", ",")
 
 

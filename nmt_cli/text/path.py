@@ -107,16 +107,8 @@ class TextPath:
         source, target = map(language_of, languages)
         if not decoding.convert_numbers:
             target = Language()
-        return cls(
-            tokenizers,
-            decoding.max_source,
-            chosen,
-            (source, target),
-            decoding.split_sentences,
-            decoding.set_off_signs,
-            decoding.repair_code,
-            aligns,
-        )
+        read = decoding.split_sentences, decoding.set_off_signs, decoding.repair_code
+        return cls(tokenizers, decoding.max_source, chosen, (source, target), *read, aligns)
 
     def read(
         self,
@@ -309,11 +301,7 @@ def _masked(line: str, spans: Sequence[Span]) -> str:
 
 def _is_language(text: str, items: Sequence[Item]) -> bool:
     """Return whether a text has letters outside of items; many words, if it is long."""
-    parts, done = list[str](), 0
-    for item in items:
-        parts.append(text[done : item.start])
-        done = item.end
-    rest = " ".join([*parts, text[done:]])
+    rest = MappedText(text).replaced((item.start, item.end, " ") for item in items).text
     if len(text) > _LONG:
         words = sum(map(len, _LANGUAGE.findall(rest)))
         return words >= _MIN_LANGUAGE * len(text.replace(" ", ""))

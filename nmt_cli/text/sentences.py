@@ -38,6 +38,7 @@ _LAST_WORD = re.compile(r"[^\s(\[{\"“«]*\Z")
 # What ends the part of a text that is in capitals.
 _LABEL = re.compile(r"(?<=:)\s+|(?<!\s)\s+[-–—]\s+")
 _MIN_LETTERS = 4
+_NUMBER = re.compile(r"\d|(?:[IVXLC]{2,}|[VX])(?!\w)")  # after "no.", "I" is a word
 # Where a long sentence is cut best, and second best.
 _CLAUSE = re.compile(r"(?<=[,;:—–])\s+")
 _SPACE = re.compile(r"\s+")
@@ -84,9 +85,8 @@ def _ends(
     is_begun = not following[:1].islower() or (is_lower and match["stop"] in ".!?")
     if not following or not is_begun:
         return False
-    return (match["stop"] != "." or not _is_short(line, start, match, following, language)) and (
-        _is_balanced(line, start, match, end)
-    )
+    is_end = match["stop"] != "." or not _is_short(line, start, match, following, language)
+    return is_end and _is_balanced(line, start, match, end)
 
 
 def _is_short(
@@ -95,7 +95,7 @@ def _is_short(
     """Return whether a full stop is that of an abbreviation."""
     word = _LAST_WORD.search(line, max(start, match.start() - 40), match.start())
     last = word[0].casefold() if word else ""
-    if last in language.abbreviations or (last in language.numbered and following[0].isdigit()):
+    if last in language.abbreviations or (last in language.numbered and _NUMBER.match(following)):
         return True
     # Initials and abbreviations with inner full stops: J. Silva, U.S., a.m.
     is_initial = len(last) == 1 and last.isalpha() and word is not None and word[0].isupper()

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from nmt_cli.text import kept
 from nmt_cli.text.edits import MappedText, Span
 from nmt_cli.text.kept import Item, items_of, restored, shown, with_stand_ins
-from nmt_cli.text.languages import language_of
+from nmt_cli.text.languages import Language, language_of
 
-PT, EN = language_of("pt"), language_of("en")
+PT, EN, UNKNOWN = map(language_of, ("pt", "en", ""))
 
 
 def items(text: str, placeholders: tuple[Span, ...] = ()) -> list[Item]:
@@ -112,6 +112,78 @@ def test_numbers_are_not_parts_of_others() -> None:
     source = "Tem 12 e 120"
     assert restored(source, items(source), MappedText("It has 120 only"))[1] is False
     assert restored(source, items(source), MappedText("It has 120 and 12"))[1] is True
+
+
+@pytest.mark.parametrize(
+    ("source", "translation"),
+    [
+        ("A loja fecha às 18h54.", "The store closes at 6:54 p.m."),
+        ("A loja fecha às 18h54.", "The store closes at 18:54."),
+        ("O trem parte às 16h00", "The train leaves at 4 p.m."),
+        ("Das 9h às 17h30", "From 9 a.m. to 5:30 p.m."),
+        ("É às 15 horas.", "It is at 3 p.m."),
+        ("The store closes at 6:54 p.m.", "A loja fecha às 18h54."),
+        ("It is at 12:30 a.m.", "É à 0h30."),
+        ("From 1:30 to 3 p.m.", "Das 13h30 às 15h"),
+        ("Open 3–5 PM", "Aberto das 15h às 17h"),
+        ("It starts at 8:00 am", "Começa às 08h"),
+        ("16h00", "16h00"),
+    ],
+)
+def test_hours_of_one_clock_may_become_those_of_the_other(source: str, translation: str) -> None:
+    final, is_complete = restored(source, items(source), MappedText(translation))
+    assert (final.text, is_complete) == (translation, True)
+
+
+def read(text: str, source: Language = PT, target: Language = EN) -> str:
+    kept = with_stand_ins(text, items_of(text, (), source, target, code=True), every=False)
+    reading = MappedText(text)
+    stand_ins = [item for item in kept if item.stand_in]
+    return reading.replaced((item.start, item.end, shown(text, item)) for item in stand_ins).text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Desde o século XVIII", "Desde o século 18"),
+        ("nos séculos I e XXI,", "nos séculos 1 e 21,"),
+        ("séculos XVI-XVII", "séculos 16-17"),
+        ("do século XI ao XIII", "do século 11 ao 13"),
+        ("no séc. V a.C.", "no séc. 5 a.C."),
+        ("O SÉCULO XX", "O SÉCULO 20"),
+        ("Século xix", "Século 19"),
+        ("séculos IXI e XXX", "séculos IXI e XXX"),  # no numerals of centuries
+        ("D. João VI", "D. João VI"),
+    ],
+)
+def test_centuries_are_read_in_digits(text: str, expected: str) -> None:
+    assert read(text) == expected
+
+
+def test_a_century_is_found_once_among_other_numbers() -> None:
+    source = "No século XVII, em 1700"
+    kept = items(source)
+    assert restored(source, kept, MappedText("In the 17th century, in 1700"))[1] is True
+    assert restored(source, kept, MappedText("In the 16th century, in 1700"))[1] is False
+
+
+def test_centuries_stay_for_languages_with_roman_numerals() -> None:
+    text = "Desde o século XVIII"
+    for pair in ((PT, language_of("es")), (PT, UNKNOWN), (UNKNOWN, EN), (EN, PT)):
+        assert read(text, *pair) == text
+
+
+@pytest.mark.parametrize(
+    ("source", "translation"),
+    [
+        ("From 1:30 to 3 p.m.", "Às 13h30"),
+        ("A loja fecha às 18h54.", "The store closes at 6:45 p.m."),
+        ("A loja fecha às 18h54.", "The store closes at 7:54 p.m."),
+        ("It costs 10.00 dollars", "Custa dólares"),
+    ],
+)
+def test_other_hours_and_minutes_are_missed(source: str, translation: str) -> None:
+    assert restored(source, items(source), MappedText(translation))[1] is False
 
 
 def test_items_keep_their_case_in_capitals() -> None:

@@ -21,6 +21,7 @@ def split(line: str, code: str = "pt") -> list[str]:
         ("Vi o Sr. Silva na Av. Paulista. Sim.", ["Vi o Sr. Silva na Av. Paulista.", "Sim."]),
         ("Frutas, p. ex. Maçãs. Sim.", ["Frutas, p. ex. Maçãs.", "Sim."]),
         ("Veja a p. 5. Sim.", ["Veja a p. 5.", "Sim."]),
+        ("Do séc. II ao séc. V. Sim.", ["Do séc. II ao séc. V.", "Sim."]),
         ("O J. R. Silva veio. Sim.", ["O J. R. Silva veio.", "Sim."]),
         ("Nos U.S. Marines. Sim.", ["Nos U.S. Marines.", "Sim."]),
         ("A versão 1.25 saiu. Sim.", ["A versão 1.25 saiu.", "Sim."]),
@@ -63,6 +64,7 @@ def test_separators(line: str, parts: list[str]) -> None:
 
 def test_other_languages() -> None:
     assert split("我是学生。你好！", "zh") == ["我是学生。", "你好！"]
+    assert split("I said no. I left.", "en") == ["I said no.", "I left."]
     assert split("Es ist z.B. Montag. Ja.", "de") == ["Es ist z.B. Montag.", "Ja."]
     assert split("Он живёт на ул. Мира. Да.", "ru") == ["Он живёт на ул. Мира.", "Да."]
     line = "Uma. Outra."

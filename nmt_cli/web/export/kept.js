@@ -8,12 +8,13 @@ const escaped = (text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
 const overlaps = (spans, start, end) => spans.some(([first, last]) => first < end && start < last);
 
 /** Finds items of texts and puts them into translations. An item is { start, end, written,
- * isNumber, standIn }: the first of `written` is what the translation has in its place. */
+ * isNumber, isHour, standIn }: the first of `written` is what the translation has in its place; of an
+ * hour, any of them. */
 export class Kept {
   constructor(settings) {
     const { kept, numbers } = settings.constants;
     Object.assign(this, { settings, constants: kept });
-    for (const name of ["PLAIN", "EMPHASIS", "RUN", "CODE_EDGES", "DIGITS"]) this[name] = compiled(kept[name]);
+    for (const name of ["PLAIN", "EMPHASIS", "RUN", "CODE_EDGES", "DIGITS", "HOUR"]) this[name] = compiled(kept[name]);
     for (const name of ["CODE_MARK", "QUANTITY", "WORD_AFTER", "SCRIPTED"])
       this[name] = compiled(kept[name], false);
     this.numbers = new Numbers(numbers, settings);
@@ -21,12 +22,17 @@ export class Kept {
 
   itemsOf(text) {
     const items = [];
-    const add = (start, end, written, isNumber) => {
+    const add = (start, end, written, isNumber, isHour = false, standIn = "") => {
       if (!overlaps(items.map((item) => [item.start, item.end]), start, end))
-        items.push({ start, end, written: [...new Set(written)], isNumber, standIn: "" });
+        items.push({ start, end, written: [...new Set(written)], isNumber, isHour, standIn });
     };
     const code = this.settings.repair_code ? this.#code(text) : [];
     for (const [start, end] of code) add(start, end, [this.#written(text.slice(start, end))], false);
+    for (const [start, end, [whole, hour]] of matches(this.HOUR, text)) {
+      const hours = [Number(hour), (Number(hour) + 12) % 24].map(String);
+      add(start, end, [whole, ...hours, ...hours.map((one) => one.padStart(2, "0"))], true, true);
+    }
+    for (const [start, end, number] of this.#centuries(text)) add(start, end, [number], false, false, number);
     for (const [start, end, written] of this.numbers.find(text))
       add(start, end, [...written, text.slice(start, end)], true);
     return this.#joined(text, items.toSorted((a, b) => a.start - b.start));
@@ -35,6 +41,20 @@ export class Kept {
   #written(code) {
     const [number] = code.match(this.SCRIPTED)?.[0] === code ? this.numbers.find(code) : [];
     return number ? number[2][0] + code.slice(number[1]) : code;
+  }
+
+  /** Returns [start, end, number] of each Roman numeral after "century". */
+  #centuries(text) {
+    const [source, target] = this.settings.languages;
+    if (!source.century || !target.decimal || target.century) return [];
+    const pattern = compiled([this.constants.CENTURY.replace("{}", source.century), 2]);
+    return matches(pattern, text).flatMap(([start, , [whole, first, second]]) =>
+      [first, second].flatMap((numeral, index) => {
+        const number = this.constants.NUMERALS.indexOf(numeral?.toUpperCase());
+        const from = start + (index ? whole.length - numeral.length : whole.search(/\s/) + 1);
+        return number < 1 ? [] : [[from, from + numeral.length, String(number)]];
+      }),
+    );
   }
 
   #joined(text, items) {
@@ -91,7 +111,7 @@ export class Kept {
       const isAfterLetter = item.standIn && isLetter(source[item.start - 1]);
       if (isAfterLetter && isAlphanumeric(text[start - 2]) && text[start - 1] === " ") start--;
       if (item.standIn && this.#isBeforeWord(source, item) && text[end] === " ") end++;
-      edits.push([start, end, item.written[0]]);
+      if (!item.isHour || item.standIn) edits.push([start, end, item.written[0]]);
     };
     for (const item of items) {
       const forms = item.standIn ? [item.standIn] : item.written;
@@ -107,7 +127,7 @@ export class Kept {
         if (!overlaps(taken, start, end)) edits.push([start, end, word.toUpperCase()]);
     }
     const rest = text.replace(/[^]/g, (sign, index) => (overlaps(taken, index, index + 1) ? "" : sign));
-    const isLeft = items.some(({ standIn }) => standIn && rest.includes(standIn));
+    const isLeft = items.some(({ standIn }) => standIn && this.#find(rest, standIn, true).length);
     return [replaced(text, edits), !missing.length && !isLeft];
   }
 

@@ -12,7 +12,7 @@ export class Sentences {
     Object.assign(this, { constants, splits });
     this.abbreviations = new Set(language.abbreviations);
     this.numbered = new Set(language.numbered);
-    const names = ["SEPARATOR", "END", "LAST_WORD", "LABEL", "CLAUSE", "SPACE"];
+    const names = ["SEPARATOR", "END", "LAST_WORD", "LABEL", "CLAUSE", "SPACE", "NUMBER"];
     this.patterns = Object.fromEntries(names.map((name) => [name, compiled(constants[name])]));
   }
 
@@ -65,7 +65,7 @@ export class Sentences {
     const word = line.slice(Math.max(start, stop - 40) + first, stop);
     const lower = word.toLowerCase();
     if (this.abbreviations.has(lower)) return true;
-    if (this.numbered.has(lower) && /^\p{Nd}/u.test(following)) return true;
+    if (this.numbered.has(lower) && following.search(this.patterns.NUMBER) === 0) return true;
     return (LETTER.test(word) && isUpper(word)) || INITIALS.test(lower);
   }
 
