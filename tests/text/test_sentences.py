@@ -21,7 +21,7 @@ def split(line: str, code: str = "pt") -> list[str]:
         ("Vi o Sr. Silva na Av. Paulista. Sim.", ["Vi o Sr. Silva na Av. Paulista.", "Sim."]),
         ("Frutas, p. ex. Maçãs. Sim.", ["Frutas, p. ex. Maçãs.", "Sim."]),
         ("Veja a p. 5. Sim.", ["Veja a p. 5.", "Sim."]),
-        ("Do séc. II ao séc. V. Sim.", ["Do séc. II ao séc. V.", "Sim."]),
+        ("Do séc. II ao séc. IV. Sim.", ["Do séc. II ao séc. IV.", "Sim."]),
         ("O J. R. Silva veio. Sim.", ["O J. R. Silva veio.", "Sim."]),
         ("Nos U.S. Marines. Sim.", ["Nos U.S. Marines.", "Sim."]),
         ("A versão 1.25 saiu. Sim.", ["A versão 1.25 saiu.", "Sim."]),

@@ -49,8 +49,8 @@ export class Kept {
     if (!source.century || !target.decimal || target.century) return [];
     const pattern = compiled([this.constants.CENTURY.replace("{}", source.century), 2]);
     return matches(pattern, text).flatMap(([start, , [whole, first, second]]) =>
-      [first, second].flatMap((numeral, index) => {
-        const number = this.constants.NUMERALS.indexOf(numeral?.toUpperCase());
+      [first, second ?? ""].flatMap((numeral, index) => {
+        const number = this.constants.NUMERALS.indexOf(numeral.toUpperCase());
         const from = start + (index ? whole.length - numeral.length : whole.search(/\s/) + 1);
         return number < 1 ? [] : [[from, from + numeral.length, String(number)]];
       }),
