@@ -79,8 +79,8 @@ def _scores(metrics: Sequence[Metric]) -> str:
     if metrics:
         rows = ["| set | metric | score | signature |", "|---|---|---|---|"]
     for row in metrics:
-        score = f"{row['metric']} | {row['value']:.2f} | `{row['signature']}`"
-        rows.append(f"| {row['set']} | {score} |")
+        signature = row["signature"].replace("|", r"\|")  # others end cells
+        rows.append(f"| {row['set']} | {row['metric']} | {row['value']:.2f} | `{signature}` |")
     return "\n".join(["", "## Scores", "", *rows, ""])
 
 

@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from nmt_cli.bundle.card import bundle_card
 from nmt_cli.bundle.manifest import Verification
+from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.export.exporter import EXPORTERS, ExportOptions
 from nmt_cli.export.trained import TrainedModel
 from nmt_cli.training.run import Run
 
+ROOT = Path(__file__).parents[2]
 USAGE = sorted(Path(str(files("nmt_cli.export"))).glob("usage/*.md"))
 
 
@@ -40,3 +43,9 @@ def test_usage_is_filled_in(path: Path, trained: TrainedModel, tmp_path: Path) -
     for block in re.findall(r"(?:^    .*\n|^\n)+", usage, re.M):
         if "import " in block:
             compile(inspect.cleandoc(block), path.name, "exec")
+
+
+def test_signatures_stay_in_their_cells() -> None:
+    manifest = read_manifest(ROOT / "exports" / "pt-en")
+    (row,) = re.findall(r"^\| first .* BLEU .*$", bundle_card(manifest), re.M)
+    assert row.endswith(r"| `nrefs:1\|case:mixed\|eff:no\|tok:13a\|smooth:exp\|version:2.6.0` |")
