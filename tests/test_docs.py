@@ -63,7 +63,8 @@ def test_recipes_in_the_pages_are_valid(page: Path) -> None:
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
 def test_recipes_are_valid_and_have_a_source_for_each_corpus_or_none(path: Path) -> None:
     data = load_recipe(path).data
-    names = {corpus.rpartition("/")[2].replace(":", ".") for corpus in data.train}
+    corpora = (*data.train, *data.synthetic)
+    names = {corpus.rpartition("/")[2].replace(":", ".") for corpus in corpora}
     assert data.weights.keys() <= names
     if not path.stem.endswith("-student"):  # the sources of its teacher's text
         assert data.sources.keys() in (set(), names)

@@ -11,12 +11,12 @@ from nmt_cli.bundle.reading import check_files, read_manifest
 
 EXPORTS = Path(__file__).parent.parent / "exports"
 PAIRS = ("pt-en", "en-pt")
-SOURCES = {"pt-en": 64, "en-pt": 64}
+SOURCES = {"pt-en": 87, "en-pt": 86}
 FIRST_LINES = {
     "pt-en": {
         "Bom dia!": "Good morning!",
-        "Bom dia! Onde fica a estação?": "Good morning! Where is the station?",  # README.md
-        "Onde fica a estação?": "Where is the station?",
+        "Bom dia! Onde fica a estação?": "Good morning! Where's the station?",  # README.md
+        "Onde fica a estação?": "Where's the station?",
         "Muito obrigado!": "Thank you very much!",
         "Muito obrigado pela ajuda.": "Thank you very much for your help.",
         "Feliz aniversário!": "Happy birthday!",
@@ -24,11 +24,10 @@ FIRST_LINES = {
         "Socorro!": "Help!",
         "Tchau, até amanhã!": "Bye, see you tomorrow!",
         "De nada": "You're welcome",
-        "Se cls não for uma instância de ABCMeta, não faz nada.": (
-            "If cls is not an instance of ABCMeta, it doesn't do anything."
-        ),
+        "A loja fecha às 18h54.": "The store closes at 6:54 p.m.",
+        "A igreja é do século XVII.": "The church is from the 17th century.",
         "Clique em Salvar para continuar.": "Click Save to continue.",
-        "ONDE FICA A ESTAÇÃO?": "WHERE IS THE STATION?",
+        "ONDE FICA A ESTAÇÃO?": "WHERE'S THE STATION?",
         "Até amanhã 😊": "See you tomorrow 😊",
         "Minha família 👨‍👩‍👧 está aqui.": "My family 👨‍👩‍👧 is here.",
     },
@@ -45,7 +44,8 @@ FIRST_LINES = {
         "You're welcome.": "De nada.",
         "I love you ❤️": "Eu te amo ❤️",
         "See you tomorrow 😊": "Até amanhã 😊",
-        "It costs €15.": "Custa €15.",
+        "It costs €15.": "Custa € 15.",
+        "The store closes at 6:54 p.m.": "A loja fecha às 18h54.",
     },
 }
 
@@ -77,6 +77,13 @@ def test_the_card_names_every_licence(bundle: Path) -> None:
         assert f"| {source['corpus']} | {source['pairs']:,} |" in card
     for part in ("docs.test", "tatoeba.test", "Hardware", "Speed", "Errors"):
         assert part in card, part
+
+
+def test_no_row_of_the_card_has_more_cells_than_its_head(bundle: Path) -> None:
+    text = (bundle / "MODEL_CARD.md").read_text(encoding="utf-8")
+    for table in re.findall(r"(?:^\|.*\n)+", text, re.M):
+        cells = [len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()]
+        assert len({*cells}) == 1, table
 
 
 def test_a_bundle_names_no_path_of_a_machine(bundle: Path) -> None:

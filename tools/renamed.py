@@ -23,6 +23,11 @@ Pair = tuple[str, str]
 
 EVERYDAY = ("tatoeba", "asp_stories", "tico19_dev", "ud_pud")
 WRITTEN = ("sentences", "talks")
+# Corpora of general text and words, and what is made of others.
+OTHERS = re.compile(
+    "greetings|phrases|sentences|talks|general|daily|news|everyday|tatoeba|lexicon"
+    "|distilled|wrapped|renamed"
+)
 COUNT = 100_000
 # Everyday pairs with numbers are rare: each is used so many times.
 TIMES = 3
@@ -111,7 +116,7 @@ def rename(folder: Path, corpora: Iterable[str], count: int = COUNT, seed: int =
     chance = random.Random(seed)
     everyday = list(pairs(folder, EVERYDAY))
     prose = {word.lower() for side in chain.from_iterable(everyday) for word in WORD.findall(side)}
-    technical = [name for name in corpora if name not in EVERYDAY]
+    technical = [name for name in corpora if name not in EVERYDAY and not OTHERS.match(name)]
     candidates = [(pair, shared(pair, prose)) for pair in pairs(folder, technical)]
     candidates = [(pair, tokens) for pair, tokens in candidates if tokens]
     names = chain.from_iterable(tokens for _, tokens in candidates)
@@ -130,7 +135,7 @@ if __name__ == "__main__":
         sys.exit("usage: python -m tools.renamed FOLDER")
     root = Path(sys.argv[1])
     try:
-        made = rename(root, load_recipe(RECIPE).data.sources)
+        made = rename(root, [Path(prefix).name for prefix in load_recipe(RECIPE).data.train])
         for place, language in enumerate(("pt", "en")):
             write_lines(root / f"renamed.{language}", [pair[place] for pair in made])
     except NmtError as error:

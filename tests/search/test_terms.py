@@ -140,7 +140,7 @@ def test_models_of_a_pivot_must_fit(model: TranslationModel) -> None:
         ({"C++": "Cpp"}, "Eu programo em C++.", "I program in Cpp."),
         ({"(casa)": "(dwelling)"}, "A (casa) é azul.", "The (dwelling) is blue."),
         ({"casa": "home base"}, "~casa~", "~home base~"),
-        ({"casa": "home base"}, "a «casa»", "the «home base»"),
+        ({"casa": "home base"}, "(casa)", "(home base)"),
         ({"não": "nope"}, "Eu não sei.", "I nope know."),
         ({"casa": "dwelling"}, "Olá {casa}, tudo bem?", "Hello {casa}, how are you?"),
     ],
@@ -160,7 +160,9 @@ def test_only_the_words_of_a_term_change(
 def test_every_translation_of_a_line_has_the_terms(model: TranslationModel, tmp_path: Path) -> None:
     path = tmp_path / "a.csv.gz"
     path.write_bytes(gzip.compress(b"casa,dwelling,PT-BR,EN-US\n"))
-    (translation,) = model.translate(["A casa é azul."], glossary=str(path), n_best=3)
+    (translation,) = model.translate(
+        ["A casa é grande e bonita."], glossary=str(path), n_best=3, beam_size=4
+    )
     texts = [other.text for other in translation.n_best]
     assert len(texts) == 3
     assert all("dwelling" in text for text in texts)

@@ -70,7 +70,7 @@ def translated(server: Server, text: str, **fields: object) -> dict[str, object]
 
 def test_translations(pivots: Server) -> None:
     assert translated(pivots, "Bom dia!\nOnde fica a estação?") == {
-        "translatedText": "Bom dia!\nOnde fica a estação?"
+        "translatedText": "Bom dia!\nOnde está a estação?"
     }
     html = translated(pivots, "A <b>casa</b> é <i>azul</i>.", format="html")
     assert html == {"translatedText": "A <b>casa</b> é <i>azul</i>."}

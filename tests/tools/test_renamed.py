@@ -85,6 +85,7 @@ def test_made_from_a_folder(tmp_path: Path) -> None:
         (name,) = set(source.split()) & set(target.split())
         assert (source, target) == (f"O {name} existe", f"Item {name} exists")
     assert len(rename(tmp_path, ["docs"])) == 6
+    assert len(rename(tmp_path, ["docs", "general_ewt", "wrapped", "renamed"])) == 6
 
 
 def test_numbers_of_everyday_text(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def test_a_browser_uses_the_page(tmp_path: Path) -> None:
     assert result == {
         "dropped": "net::ERR_ABORTED",
         "typed": f"{best.text}\n{second}",
-        "shown": [f"Characters: {len(given['text'])} of 50,000", "Model: everyday-pt-en"],
+        "shown": [f"Characters: {len(given['text'])} of 50,000", "Model: pt-en"],
         "hovered": group,
         "hoveredSource": group,
         "cursor": [first, *(target for word, target in pairs if word == first)],
