@@ -114,7 +114,7 @@ def _write_training_set(
     mixed = mix(real, pairs.synthetic, tag)
     folder = work / "tokenizer"
     if tokenizers:
-        if TokenizerSpec.read(tokenizers).tag != tag:
+        if tag and TokenizerSpec.read(tokenizers).tag != tag:
             reason = f"{tokenizers}: its tag is not data.synthetic_tag = {tag!r}"
             raise RecipeError(reason, "use the same tag")
         shutil.copytree(tokenizers, folder)

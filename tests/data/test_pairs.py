@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from nmt_cli.data.batches import training_batches
 from nmt_cli.data.corpus import Corpus
 from nmt_cli.data.pairs import draw, mix, without_held_out
+from nmt_cli.data.prepare import prepare
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import ModelError, RecipeError
 from nmt_cli.recipe.config import Recipe
@@ -132,6 +133,16 @@ def test_tagged_pairs_follow_real_ones(
     assert pair.source is pair.target or all(tag not in target[row] for row in range(90))
     assert "learning the sentencepiece vocabulary from 90 pairs" in messages
     assert messages[-1] == f"prepared 90 pairs in {tmp_path / 'out'}"
+
+
+def test_tokenizers_with_a_tag_serve_text_without_one(texts: Path, tmp_path: Path) -> None:
+    tagged = recipe(texts, synthetic=["made"], synthetic_tag="<BT>")
+    tokenizers = prepare(tagged, tmp_path / "tagged").folder / "tokenizer"
+    prepared = prepare(recipe(texts), tmp_path / "plain", tokenizers=tokenizers)
+    assert trained(prepared) == PAIRS[:60]
+    other = recipe(texts, synthetic=["made"], synthetic_tag="<S>")
+    with pytest.raises(RecipeError, match=r"tokenizer: its tag is not data.synthetic_tag = '<S>'"):
+        prepare(other, tmp_path / "other", tokenizers=tokenizers)
 
 
 def test_the_report_counts_both_kinds(texts: Path, tmp_path: Path, run: Preparing) -> None:
