@@ -27,12 +27,11 @@ def similar(pairs: Iterable[Pair], references: Mapping[str, str]) -> list[Pair]:
     kept = []
     for source, translation in pairs:
         reference = references.get(source)
-        if reference is None:
-            kept.append((source, translation))
-        elif translation == reference:
+        if reference is not None and (
+            translation == reference or chrf.sentence_score(translation, [reference]).score < LEAST
+        ):
             continue
-        elif chrf.sentence_score(translation, [reference]).score >= LEAST:
-            kept.append((source, translation))
+        kept.append((source, translation))
     return kept
 
 

@@ -1,8 +1,8 @@
 """What a translation must contain: numbers, code, addresses, placeholders, whatever the model says.
 
-Numbers are written as in the target language; all else stays as it is. A text whose translation
-lacks some of them is translated again with short numbers, which models copy, as stand-ins, and then
-piece by piece.
+Numbers and centuries are written as in the target language, hours in either clock; all else
+stays as it is. A text whose translation lacks some of them is translated again with short numbers,
+which models copy, as stand-ins, and then piece by piece.
 """
 
 import re

@@ -107,8 +107,8 @@ class TextPath:
         source, target = map(language_of, languages)
         if not decoding.convert_numbers:
             target = Language()
-        read = decoding.split_sentences, decoding.set_off_signs, decoding.repair_code
-        return cls(tokenizers, decoding.max_source, chosen, (source, target), *read, aligns)
+        flags = decoding.split_sentences, decoding.set_off_signs, decoding.repair_code
+        return cls(tokenizers, decoding.max_source, chosen, (source, target), *flags, aligns)
 
     def read(
         self,

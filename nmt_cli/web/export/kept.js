@@ -18,6 +18,9 @@ export class Kept {
     for (const name of ["CODE_MARK", "QUANTITY", "WORD_AFTER", "SCRIPTED"])
       this[name] = compiled(kept[name], false);
     this.numbers = new Numbers(numbers, settings);
+    const [source, target] = settings.languages;
+    const hasDigits = source.century && target.decimal && !target.century;
+    this.century = hasDigits && compiled([kept.CENTURY.replace("{}", source.century), 2]);
   }
 
   itemsOf(text) {
@@ -45,10 +48,8 @@ export class Kept {
 
   /** Returns [start, end, number] of each Roman numeral after "century". */
   #centuries(text) {
-    const [source, target] = this.settings.languages;
-    if (!source.century || !target.decimal || target.century) return [];
-    const pattern = compiled([this.constants.CENTURY.replace("{}", source.century), 2]);
-    return matches(pattern, text).flatMap(([start, , [whole, first, second]]) =>
+    if (!this.century) return [];
+    return matches(this.century, text).flatMap(([start, , [whole, first, second]]) =>
       [first, second ?? ""].flatMap((numeral, index) => {
         const number = this.constants.NUMERALS.indexOf(numeral.toUpperCase());
         const from = start + (index ? whole.length - numeral.length : whole.search(/\s/) + 1);
