@@ -16,18 +16,20 @@ UNDECAYED = ("bias", "scale", "offset")
 NOT_HIDDEN = ["positions", "^logits"]
 
 
-class _ConstrainedAverages:
-    """An optimizer that applies the constraints of weights to their moving averages, too.
+class _Averages:
+    """An optimizer whose moving averages forget the first weights and respect constraints.
 
+    At batch n, from 0, the decay is at most n / (n + 9), as in TensorFlow's averages and Marian's:
+    with a constant one of 0.999, the average of 1,000 steps is a third the weights of the first.
     Keras updates the averages before it applies the constraints.
     """
 
-    def _update_model_variables_moving_average(self, weights: list[Any]) -> None:
-        super()._update_model_variables_moving_average(weights)  # type: ignore[misc]
-        averages = self._model_variables_moving_average  # type: ignore[attr-defined]
-        for weight, average in zip(weights, averages, strict=True):
-            if weight.constraint is not None:
-                average.assign(weight.constraint(average))
+    def _update_model_variables_moving_average(self: Any, weights: list[Any]) -> None:
+        batches = ops.cast(self._iterations, "float32")
+        decay = ops.minimum(self.ema_momentum, batches / (batches + 9.0))
+        for weight, average in zip(weights, self._model_variables_moving_average, strict=True):
+            value = decay * average + (1.0 - decay) * weight
+            average.assign(value if weight.constraint is None else weight.constraint(value))
 
 
 class _Dense:
@@ -88,7 +90,7 @@ def make_optimizer(recipe: Recipe, mirrored: bool = False) -> keras.optimizers.O
     """
     config = recipe.training
     optimizer_class = {"adam": Adam, "adamw": AdamW, "nadam": Nadam, "muon": Muon}[config.optimizer]
-    bases: tuple[type, ...] = (_ConstrainedAverages, optimizer_class)
+    bases: tuple[type, ...] = (_Averages, optimizer_class)
     if on_tensorflow():
         bases = (_SummedFirst if mirrored else _Dense, *bases)
     optimizer_class = type(optimizer_class.__name__, bases, {})

@@ -14,6 +14,7 @@ from nmt_cli.host import cores
 from nmt_cli.model import build_model
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.reading import recipe_from
+from nmt_cli.training.checkpoint import moving_averages
 from nmt_cli.training.loss import SmoothedCrossEntropy
 from nmt_cli.training.optimizer import make_optimizer
 
@@ -86,6 +87,35 @@ def test_half_precision_accepts_sparse_gradients() -> None:
     optimizer.apply([rows], [table])
     moved = 1 - table.numpy()
     np.testing.assert_allclose(moved, [[0, 0], [8**-0.5] * 2, [0, 0], [0, 0]], rtol=1e-5)
+
+
+@pytest.mark.parametrize("accumulate", [1, 4])
+def test_moving_averages_forget_the_first_weights(accumulate: int) -> None:
+    # With a constant decay of 0.999, the first 20 of 200 would have more than four fifths.
+    weight = keras.Variable(np.ones(1, np.float32))
+    optimizer = make_optimizer(recipe_of({"ema": 0.999, "accumulate": accumulate}))
+    optimizer.build([weight])
+    (average,) = moving_averages(optimizer)
+    for batch in range(200):
+        weight.assign([float(batch < 20)])
+        optimizer.apply([np.zeros(1, np.float32)], [weight])
+        if batch == 19:
+            np.testing.assert_allclose(average.numpy(), 1, rtol=1e-6)
+    assert average.numpy() < 1e-6
+
+
+def test_the_decay_of_moving_averages_rises_to_that_of_the_recipe() -> None:
+    weight = keras.Variable(np.zeros(1, np.float32))
+    optimizer = make_optimizer(recipe_of({"ema": 0.15}))
+    optimizer.build([weight])
+    (average,) = moving_averages(optimizer)
+    values = []
+    for value in (1.0, 0.0, 0.0, 1.0):
+        weight.assign([value])
+        optimizer.apply([np.zeros(1, np.float32)], [weight])
+        values.append(average.numpy()[0])
+    # The decays are 0, 1/10, 0.15 (2/11 is more) and 0.15.
+    np.testing.assert_allclose(values, [1, 0.1, 0.015, 0.85 + 0.00225], rtol=1e-5)
 
 
 # Runs in a separate process, which configures two devices; ``bad`` is the device that overflows.

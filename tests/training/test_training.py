@@ -564,7 +564,7 @@ def test_patience_ends_a_run(tmp_path, caplog):
 @pytest.mark.slow
 def test_the_moving_average_is_used_for_translation(tmp_path):
     recipe, prepared = toy_data(
-        tmp_path, training={"ema": 0.5, "max_steps": 3, "checkpoint_every": 1}
+        tmp_path, training={"ema": 0.15, "max_steps": 3, "checkpoint_every": 1}
     )
     run = train(recipe, prepared, tmp_path / "run")
     raw = [read_checkpoint(path)[0] for path in run.checkpoints()]
@@ -572,9 +572,8 @@ def test_the_moving_average_is_used_for_translation(tmp_path):
     for weight in model.weights:
         first, second, third = (arrays[f"weights/{weight.path}"] for arrays in raw)
         assert not np.array_equal(second, third)
-        expected = (
-            (first + second) / 2 + third
-        ) / 2  # it starts with the weights of the first step
+        # It starts with the weights of the first step; its first decay is 1/10.
+        expected = 0.15 * (0.1 * first + 0.9 * second) + 0.85 * third
         np.testing.assert_allclose(np.array(weight), expected, atol=1e-6)
 
 
