@@ -13,6 +13,7 @@ that trained it, since the row names the processor, and the commit of nmt that t
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
 from machine import machine
 
@@ -48,19 +49,20 @@ def refusal(run: Run, source: list[str]) -> str | None:
     return None
 
 
-def cells(run: Run, commit: str, here: dict[str, object]) -> list[str]:
+def cells(run: Run, commit: str, here: dict[str, Any]) -> list[str]:
     """Return the cells of a run's row, in the order of HEADINGS; `here` is :func:`machine`'s."""
     log = read_log(run.folder)
     validated = [row for row in log if "validation_bleu" in row]
     best = max(validated, key=lambda row: row["validation_bleu"])
     times = [minutes(log, score) for score in SCORES]
     data = run.recipe.data
+    instructions = " ".join(here["instructions"])
     return [
         f"`{run.recipe.label}`",
         f"{data.source}-{data.target}",
         commit,
         f"{run.weights / 1e6:.1f} M",
-        f"{here['cpu']}, {here['cores']} cores",
+        f"{here['cores']} cores, {here['cpu']} ({instructions})",
         str(here["date"]),
         *("" if time is None else f"{time:.0f} minutes" for time in times),
         f"{best['validation_bleu']:.1f} after {best['seconds'] / 60:.0f} minutes",

@@ -5,7 +5,7 @@
 Of each pair whose source is a source of a corpus, chrF of the translation against the corpus's own
 must be at least 62, but not 100: a translation that leaves words out teaches to leave words out,
 and one that is the same is in the corpus anyway. Pairs without a reference stay. The first two
-files are replaced.
+files are replaced. Needs the extra ``evaluate``.
 """
 
 import sys

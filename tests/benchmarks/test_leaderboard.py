@@ -11,7 +11,7 @@ from nmt_cli.training.run import Run
 
 pytestmark = pytest.mark.train
 
-HERE = {"cpu": "a processor", "cores": 2, "date": "2026-11-30"}
+HERE = {"cpu": "a processor", "instructions": ["avx2"], "cores": 2, "date": "2026-11-30"}
 
 
 def test_the_first_validation_that_reached_a_score_counts() -> None:
@@ -33,7 +33,7 @@ def test_a_row(tiny_run: Run, tmp_path: Path) -> None:
     )
     row = dict(zip(HEADINGS, cells(run, "abc123", HERE), strict=True))
     assert row["commit"] == "abc123"
-    assert (row["hardware"], row["date"]) == ("a processor, 2 cores", "2026-11-30")
+    assert (row["hardware"], row["date"]) == ("2 cores, a processor (avx2)", "2026-11-30")
     assert row["parameters"] == f"{tiny_run.weights / 1e6:.1f} M"
     assert (row["20 BLEU"], row["25 BLEU"]) == ("2 minutes", "")
     assert row["best BLEU"] == "21.3 after 2 minutes"
