@@ -87,8 +87,8 @@ class Validator:
             data, steps = BatchFeed(self._dev.once).dataset(), len(self._dev.order(0))
             metrics = self._evaluated.evaluate(data, steps=steps, verbose=0, return_dict=True)
             with without_warnings():
-                translations = [each.text for each in self._translator.translate(self._source)]
-        bleu, chrf = (each.value for each in evaluate(translations, self._target, self._language))
+                translations = [result.text for result in self._translator.translate(self._source)]
+        bleu, chrf = (score.value for score in evaluate(translations, self._target, self._language))
         lines = zip(self._source, self._target, translations, strict=True)
         names = ("source", "reference", "translation")
         samples = [dict(zip(names, texts, strict=True)) for texts in islice(lines, SAMPLES)]
